@@ -1,0 +1,3 @@
+//! The wire of dsh-ls: methods, events, content, errors.
+
+pub mod workspace;
