@@ -1,0 +1,162 @@
+//! The method table: one row for each method, in alphabetical order within its noun.
+//!
+//! A row names the method, its params and result, and how it runs beside others:
+//! * `lifecycle`: handled by the connection itself;
+//! * `snapshot`: reads only, in any order;
+//! * `session`: after earlier requests of the same connection that name the same session.
+
+use schemars::{Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use crate::ids::SessionId;
+use crate::params::lifecycle::{InitializeParams, InitializeResult, NoParams};
+use crate::params::model::{ModelListParams, ModelListResult};
+use crate::params::server::ServerStatusResult;
+use crate::params::session::{
+    SessionCancelParams, SessionCancelResult, SessionEventsParams, SessionEventsResult,
+    SessionGetResult, SessionIdParams, SessionListParams, SessionListResult, SessionMessagesParams,
+    SessionMessagesResult, SessionNewParams, SessionNewResult, SessionPromptParams,
+    SessionPromptResult, SessionSubscribeParams, SessionSubscribeResult, SessionWaitParams,
+    SessionWaitResult,
+};
+use crate::params::tool::{ToolCallParams, ToolCallResult, ToolListParams, ToolListResult};
+
+/// Why a request could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DecodeError {
+    /// There is no such method.
+    UnknownMethod,
+    /// The params have the wrong shape; says where.
+    InvalidParams(String),
+}
+
+/// One row of the table, for generators and for `initialize`.
+pub struct MethodSchema {
+    /// The method's name.
+    pub name: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+    /// How it runs beside others.
+    pub runs: &'static str,
+    /// Name of the params' Rust type, the same in TypeScript and Lua.
+    pub params_type: String,
+    /// Name of the result's Rust type.
+    pub result_type: String,
+    /// JSON Schema of the params.
+    pub params: Schema,
+    /// JSON Schema of the result.
+    pub result: Schema,
+}
+
+macro_rules! methods {
+    ($($(#[doc = $doc:literal])* $name:literal $variant:ident($params:ty) -> $result:ty, runs: $runs:ident $(($field:ident))?;)*) => {
+        /// A request of a client, decoded.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Request {
+            $($(#[doc = $doc])* $variant($params),)*
+        }
+
+        impl Request {
+            /// Every method's name, in the order of the table.
+            pub const NAMES: &[&str] = &[$($name),*];
+
+            /// Reads a request.
+            pub fn decode(method: &str, params: Option<&RawValue>) -> Result<Self, DecodeError> {
+                match method {
+                    $($name => decode_params(params).map(Self::$variant),)*
+                    _ => Err(DecodeError::UnknownMethod),
+                }
+            }
+
+            /// The session after whose earlier requests this one is ordered.
+            pub fn ordered_by(&self) -> Option<&SessionId> {
+                match self {
+                    $(Self::$variant(_params) => methods!(@order _params $runs $(($field))?),)*
+                }
+            }
+        }
+
+        /// The table with its schemas.
+        pub fn method_schemas(generator: &mut SchemaGenerator) -> Vec<MethodSchema> {
+            vec![$(MethodSchema {
+                name: $name,
+                doc: concat!($($doc),*).trim(),
+                runs: stringify!($runs),
+                params_type: <$params as schemars::JsonSchema>::schema_name().into_owned(),
+                result_type: <$result as schemars::JsonSchema>::schema_name().into_owned(),
+                params: generator.subschema_for::<$params>(),
+                result: generator.subschema_for::<$result>(),
+            }),*]
+        }
+    };
+    (@order $params:ident session($field:ident)) => { SessionOrder::order(&$params.$field) };
+    (@order $params:ident $runs:ident) => { None };
+}
+
+/// A field that names the session by which a request is ordered.
+trait SessionOrder {
+    fn order(&self) -> Option<&SessionId>;
+}
+
+impl SessionOrder for SessionId {
+    fn order(&self) -> Option<&SessionId> {
+        Some(self)
+    }
+}
+
+impl SessionOrder for Option<SessionId> {
+    fn order(&self) -> Option<&SessionId> {
+        self.as_ref()
+    }
+}
+
+methods! {
+    /// Opens a connection: says which folders are open and learns what the server can do.
+    "initialize" Initialize(InitializeParams) -> InitializeResult, runs: lifecycle;
+    /// Ends the connection's work: running turns are aborted and requests in flight answered.
+    "shutdown" Shutdown(NoParams) -> NoParams, runs: lifecycle;
+
+    /// Lists the models that can be chosen and whether each can be asked now.
+    "model/list" ModelList(ModelListParams) -> ModelListResult, runs: snapshot;
+
+    /// Tells what the server is and does.
+    "server/status" ServerStatus(NoParams) -> ServerStatusResult, runs: snapshot;
+
+    /// Stops the running turn and drops what is queued.
+    "session/cancel" SessionCancel(SessionCancelParams) -> SessionCancelResult, runs: session(session_id);
+    /// Returns a page of a session's log.
+    "session/events" SessionEvents(SessionEventsParams) -> SessionEventsResult, runs: session(session_id);
+    /// Returns a session's summary, tokens and queue.
+    "session/get" SessionGet(SessionIdParams) -> SessionGetResult, runs: session(session_id);
+    /// Lists sessions, last updated first.
+    "session/list" SessionList(SessionListParams) -> SessionListResult, runs: snapshot;
+    /// Returns what the model sees, derived from the log.
+    "session/messages" SessionMessages(SessionMessagesParams) -> SessionMessagesResult, runs: session(session_id);
+    /// Begins a session in a workspace folder.
+    "session/new" SessionNew(SessionNewParams) -> SessionNewResult, runs: session(session_id);
+    /// Adds what a person typed to a session and starts a turn if none runs.
+    "session/prompt" SessionPrompt(SessionPromptParams) -> SessionPromptResult, runs: session(session_id);
+    /// Sends a session's events from a place in its log onwards, and then each as it happens.
+    "session/subscribe" SessionSubscribe(SessionSubscribeParams) -> SessionSubscribeResult, runs: session(session_id);
+    /// Ends a subscription.
+    "session/unsubscribe" SessionUnsubscribe(SessionIdParams) -> NoParams, runs: session(session_id);
+    /// Waits until a message's turn has ended, or until the session rests.
+    "session/wait" SessionWait(SessionWaitParams) -> SessionWaitResult, runs: session(session_id);
+
+    /// Calls a tool on behalf of a person, through the same checks as an agent's calls.
+    "tool/call" ToolCall(ToolCallParams) -> ToolCallResult, runs: session(session_id);
+    /// Lists the tools.
+    "tool/list" ToolList(ToolListParams) -> ToolListResult, runs: snapshot;
+}
+
+/// Params must be an object; absence and `null` mean an empty one.
+fn decode_params<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, DecodeError> {
+    let text = match params.map(RawValue::get) {
+        None | Some("null") => "{}",
+        Some(text) if text.starts_with('{') => text,
+        Some(_) => return Err(DecodeError::InvalidParams("params must be an object".to_owned())),
+    };
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    T::deserialize(&mut deserializer).map_err(|error| DecodeError::InvalidParams(error.to_string()))
+}

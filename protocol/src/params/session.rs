@@ -1,0 +1,277 @@
+//! The `session/…` methods.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::content::{ContentBlock, Usage};
+use crate::event::Event;
+use crate::ids::{MessageId, ModelId, SessionId};
+use crate::message::Message;
+use crate::session::{Header, Queue, SessionInfo, Totals};
+use crate::turn::Outcome;
+
+/// A model as a client names it: `PROVIDER/MODEL` or the two parts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ModelChoice {
+    /// `PROVIDER/MODEL`, split at the first `/`.
+    Name(String),
+    /// The two parts.
+    Id(ModelId),
+}
+
+/// Params of `session/new`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionNewParams {
+    /// The workspace folder; may be omitted when exactly one is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// Further open folders that the session's tools see.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub additional_workspaces: Option<Vec<String>>,
+    /// The model that its turns ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelChoice>,
+    /// Its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Its id: 1 to 64 of `A-Z a-z 0-9 _ -`, unique without regard to case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+}
+
+/// Result of `session/new`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionNewResult {
+    /// The new session.
+    pub session: SessionInfo,
+}
+
+/// Params of `session/list`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionListParams {
+    /// Only sessions of this folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// Only sessions whose title or id has this text, without regard to case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// Also sessions that agents started. Default false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub include_children: Option<bool>,
+    /// `nextCursor` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// How many to return. Default 50, at most 500.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+}
+
+/// Result of `session/list`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionListResult {
+    /// The sessions, last updated first.
+    pub sessions: Vec<SessionInfo>,
+    /// Where the next page begins, when there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// Params of methods that name a session only.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionIdParams {
+    /// The session.
+    pub session_id: SessionId,
+}
+
+/// Result of `session/get`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionGetResult {
+    /// The session.
+    pub session: SessionInfo,
+    /// Tokens of the last request; absent before the first that reported any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Tokens of all requests.
+    pub totals: Totals,
+    /// The messages that wait.
+    pub queue: Queue,
+    /// The approvals that wait for an answer.
+    pub pending_approvals: Vec<Value>,
+}
+
+/// How a prompt joins a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Delivery {
+    /// As a turn of its own, after what runs and waits.
+    #[default]
+    Followup,
+    /// Before the running turn's next step; starts a turn on an idle session.
+    Steer,
+    /// With the next step of any turn; wakes nothing.
+    Inject,
+}
+
+/// Params of `session/prompt`: exactly one of `text` and `content`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionPromptParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// The prompt as plain text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The prompt as blocks of text, images and resources.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Vec<ContentBlock>>,
+    /// How it joins the session. Default `followup`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<Delivery>,
+    /// The client's own name of this prompt: sending the same one again adds nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_message_id: Option<String>,
+}
+
+/// Result of `session/prompt`. The message is on disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionPromptResult {
+    /// Names the message in the log.
+    pub message_id: MessageId,
+    /// How it joined the session.
+    pub delivery: Delivery,
+}
+
+/// Params of `session/wait`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionWaitParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// Waits for the turn that takes this message; absent: until the session is idle or parked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<MessageId>,
+    /// How long to wait, in milliseconds; absent: as long as it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// Result of `session/wait`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionWaitResult {
+    /// The turn, when there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u64>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The turn's last answer.
+    pub text: String,
+    /// Tokens of the turn's last request, where reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// Params of `session/cancel`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionCancelParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// Only if this turn runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u64>,
+    /// Whether queued messages stay. Default false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_queue: Option<bool>,
+}
+
+/// Result of `session/cancel`. The turn's end is its `turn/end` event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionCancelResult {
+    /// Whether a running turn was told to stop.
+    pub cancelled: bool,
+    /// The queued messages that were dropped.
+    pub discarded: Vec<MessageId>,
+}
+
+/// Params of `session/subscribe`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionSubscribeParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// Replays events with a greater seq first; −1: all; absent: only new ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<i64>,
+    /// Whether `assistant/chunk` events are sent. Default true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunks: Option<bool>,
+    /// Whether the events of child sessions are sent as well. Default false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub children: Option<bool>,
+}
+
+/// Result of `session/subscribe`; comes before the first event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionSubscribeResult {
+    /// Seq of the last event at this moment; −1 when there is none.
+    pub last_seq: i64,
+}
+
+/// Params of `session/events`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionEventsParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// Events with a greater seq. Default −1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<i64>,
+    /// How many to return. Default 500, at most 5000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// Only these types.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub types: Option<Vec<String>>,
+}
+
+/// Result of `session/events`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionEventsResult {
+    /// The events by seq.
+    pub events: Vec<Event>,
+    /// Seq of the log's last event; −1 when there is none.
+    pub last_seq: i64,
+    /// Whether there are more behind the last one returned.
+    pub more: bool,
+}
+
+/// Params of `session/messages`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionMessagesParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// The last event that counts. Default: the last one there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+}
+
+/// Result of `session/messages`: what the model sees, derived from the log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionMessagesResult {
+    /// What is sent beside the messages; absent before the first request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<Header>,
+    /// The messages in order.
+    pub messages: Vec<Message>,
+}

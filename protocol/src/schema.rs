@@ -1,0 +1,1 @@
+//! The whole wire as one JSON Schema document.

@@ -1,0 +1,1 @@
+//! Prints a stream of events as a transcript that people read.
