@@ -3,6 +3,8 @@
 //! An event is a fact that has happened. The log is the only truth: everything else that the server knows of
 //! a session is folded from it.
 
+use std::sync::Arc;
+
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error as _;
 use serde::ser::SerializeMap;
@@ -150,7 +152,7 @@ events! {
     /// A step is over.
     "step/end" StepEnd(Step);
     /// A message joins the conversation as the model's input.
-    "user/message" UserMessage(Message);
+    "user/message" UserMessage(Arc<Message>);
     /// One piece of the model's answer arrived.
     "assistant/chunk" AssistantChunk(AssistantChunk);
     /// The model's answer is complete, or was interrupted.
@@ -223,7 +225,7 @@ pub struct AssistantMessage {
     /// The step's number.
     pub step: u64,
     /// The message.
-    pub message: Message,
+    pub message: Arc<Message>,
     /// What the request cost, where the provider said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -256,7 +258,7 @@ pub struct ToolResult {
     /// The step's number.
     pub step: u64,
     /// A message of exactly one `tool-result` block.
-    pub message: Message,
+    pub message: Arc<Message>,
     /// Which error, for a failed call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ToolError>,
@@ -337,7 +339,7 @@ pub struct InboxSpliced {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removed_count: Option<u64>,
     /// The messages that were put there.
-    pub inserted: Vec<Message>,
+    pub inserted: Vec<Arc<Message>>,
     /// Why the removed ones left, unless a turn claimed them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<SpliceOutcome>,
