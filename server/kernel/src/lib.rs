@@ -1,1 +1,15 @@
+//! Plugins, services and effects. Knows nothing of agents, editors or files.
+//!
+//! A tree of rows is mounted: each row names a plugin and carries its configuration. A plugin starts once
+//! every service that it injects is provided by an active plugin, and whatever it registers is undone, in
+//! reverse order, before anything that it depends on goes away.
 
+pub mod plugin;
+pub mod registration;
+pub mod service;
+
+mod context;
+mod kernel;
+
+pub use context::Context;
+pub use kernel::{Kernel, PluginState, PluginStatus};
