@@ -1,1 +1,18 @@
+//! The session's log: append-only events, the state folded from them, and where they are kept.
+//!
+//! The log is the only truth of a session. One [`writer::Writer`] appends; everyone else reads a
+//! [`log::Log`]. This crate runs no turn and knows neither tools nor models.
 
+pub mod log;
+pub mod writer;
+
+pub mod fold;
+pub mod inbox;
+pub mod surface;
+
+pub mod repair;
+
+pub mod jsonl;
+pub mod store;
+
+pub mod clock;

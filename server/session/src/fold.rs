@@ -1,0 +1,273 @@
+//! The state of a session, folded from its events. Used live, on load and in tests: the same code, so that a
+//! loaded session is the one that was left.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dsh_protocol::content::{Usage, visible_text};
+use dsh_protocol::event::{Event, EventData, InboxSpliced, MessageOutcomeKind, RequestContext};
+use dsh_protocol::ids::{CallId, MessageId, ModelId};
+use dsh_protocol::session::{Header, Totals};
+use dsh_protocol::turn::TurnEnd;
+
+use crate::inbox::Inbox;
+use crate::surface::Surface;
+
+mod check;
+
+pub use check::Violation;
+
+/// What became of a prompt.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MessageState {
+    /// It waits.
+    Queued,
+    /// A turn took it.
+    Claimed {
+        /// The turn.
+        turn: u64,
+    },
+    /// It was dropped before a turn took it.
+    Discarded,
+    /// A hook refused it.
+    Rejected {
+        /// Why.
+        reason: String,
+    },
+    /// Its turn could not be set up.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A tool call of the open turn that has no result yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenCall {
+    /// The call.
+    pub id: CallId,
+    /// The tool's name.
+    pub name: String,
+    /// The step whose answer asked for it.
+    pub step: u64,
+    /// Its `tool/call` event, once it was started.
+    pub started: Option<u64>,
+}
+
+/// The turn that runs, or that a crash left open.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenTurn {
+    /// Its number.
+    pub turn: u64,
+    /// The step that is open.
+    pub step: Option<u64>,
+    /// The last step that began.
+    pub last_step: u64,
+    /// Tool calls without a result, in the model's order.
+    pub calls: Vec<OpenCall>,
+}
+
+/// A turn's outcome.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TurnRecord {
+    /// Why it ended; absent while it is open.
+    pub end: Option<TurnEnd>,
+    /// Its last answer.
+    pub text: String,
+    /// Tokens of its last request.
+    pub usage: Option<Usage>,
+}
+
+/// Everything that is known of a session from its log.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fold {
+    /// Seq of the next event.
+    pub next_seq: u64,
+    /// When the last event was appended.
+    pub updated_at: Option<u64>,
+    /// The turn that is open.
+    pub open_turn: Option<OpenTurn>,
+    /// Every turn's outcome; turn 1 is at index 0.
+    pub turns: Vec<TurnRecord>,
+    /// The messages that the model sees.
+    pub surface: Surface,
+    /// What the last request sent beside the messages.
+    pub header: Option<Header>,
+    /// The model of the last request.
+    pub context: Option<RequestContext>,
+    /// The messages that wait.
+    pub inbox: Inbox,
+    /// What became of each prompt.
+    pub messages: BTreeMap<MessageId, MessageState>,
+    /// The prompts by their clients' own names.
+    pub client_messages: BTreeMap<String, MessageId>,
+    /// The title.
+    pub title: Option<String>,
+    /// The model that a person chose.
+    pub model: Option<ModelId>,
+    /// Tokens of the last request.
+    pub usage: Option<Usage>,
+    /// Tokens of all requests.
+    pub totals: Totals,
+}
+
+impl Fold {
+    /// The state after some events.
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<Self, Violation> {
+        let mut fold = Self::default();
+        for event in events {
+            fold.push(event)?;
+        }
+        Ok(fold)
+    }
+
+    /// Checks an event and applies it; an event that breaks a rule changes nothing.
+    pub fn push(&mut self, event: &Event) -> Result<(), Violation> {
+        check::event(self, event)?;
+        self.apply(event);
+        Ok(())
+    }
+
+    /// The outcome of the last turn that has ended.
+    pub fn last_ended_turn(&self) -> Option<(u64, &TurnRecord)> {
+        let at = self.turns.iter().rposition(|record| record.end.is_some())?;
+        Some((at as u64 + 1, &self.turns[at]))
+    }
+
+    fn apply(&mut self, event: &Event) {
+        self.next_seq = event.seq + 1;
+        self.updated_at = Some(event.time);
+        self.surface.apply(event);
+        match &event.data {
+            EventData::TurnStart(start) => {
+                self.turns.push(TurnRecord::default());
+                self.open_turn = Some(OpenTurn {
+                    turn: start.turn,
+                    step: None,
+                    last_step: 0,
+                    calls: Vec::new(),
+                });
+            }
+            EventData::TurnEnd(end) => {
+                self.open_turn = None;
+                if let Some(record) = self.turns.last_mut() {
+                    record.end = Some(end.reason.clone());
+                }
+            }
+            EventData::StepStart(step) => {
+                if let Some(turn) = &mut self.open_turn {
+                    turn.step = Some(step.step);
+                    turn.last_step = step.step;
+                }
+            }
+            EventData::StepEnd(_) => {
+                if let Some(turn) = &mut self.open_turn {
+                    turn.step = None;
+                }
+            }
+            EventData::AssistantMessage(answer) => self.answer(answer),
+            EventData::ToolCall(call) => {
+                if let Some(open) = self.open_call(&call.call_id) {
+                    open.started = Some(event.seq);
+                }
+            }
+            EventData::ToolResult(result) => self.close_calls(&result.message),
+            EventData::RequestHeader(request) => self.header = Some(request.header.clone()),
+            EventData::RequestContext(context) => self.context = Some(context.clone()),
+            EventData::SessionTitle(title) => self.title = Some(title.title.clone()),
+            EventData::SessionModel(model) => self.model = Some(model.clone()),
+            EventData::InboxSpliced(splice) => self.splice(splice),
+            EventData::MessageOutcome(outcome) => {
+                let reason = outcome.reason.clone();
+                let state = match outcome.kind {
+                    MessageOutcomeKind::Rejected => MessageState::Rejected { reason },
+                    MessageOutcomeKind::Failed => MessageState::Failed { reason },
+                };
+                self.messages.insert(outcome.message_id.clone(), state);
+            }
+            EventData::UserMessage(_)
+            | EventData::AssistantChunk(_)
+            | EventData::EndSeed(_)
+            | EventData::Unknown(_) => {}
+        }
+    }
+
+    fn answer(&mut self, answer: &dsh_protocol::event::AssistantMessage) {
+        if let Some(record) = self.turns.last_mut() {
+            let text = visible_text(&answer.message.content);
+            if !text.is_empty() {
+                record.text = text;
+            }
+            record.usage = answer.usage.or(record.usage);
+        }
+        self.usage = answer.usage.or(self.usage);
+        self.totals.requests += 1;
+        if let Some(usage) = &answer.usage {
+            add(&mut self.totals.usage, usage);
+        }
+        let Some(turn) = &mut self.open_turn else { return };
+        for block in &answer.message.content {
+            if let dsh_protocol::content::ContentBlock::ToolCall { id, name, .. } = block {
+                let call = OpenCall {
+                    id: id.clone(),
+                    name: name.clone(),
+                    step: answer.step,
+                    started: None,
+                };
+                turn.calls.push(call);
+            }
+        }
+    }
+
+    fn open_call(&mut self, id: &CallId) -> Option<&mut OpenCall> {
+        self.open_turn.as_mut()?.calls.iter_mut().find(|call| call.id == *id)
+    }
+
+    fn close_calls(&mut self, message: &dsh_protocol::message::Message) {
+        let Some(turn) = &mut self.open_turn else { return };
+        for block in &message.content {
+            if let dsh_protocol::content::ContentBlock::ToolResult { tool_call_id, .. } = block {
+                turn.calls.retain(|call| call.id != *tool_call_id);
+            }
+        }
+    }
+
+    fn splice(&mut self, splice: &InboxSpliced) {
+        let removed = self.inbox.apply(splice);
+        let state = match (splice.outcome, &self.open_turn) {
+            (None, Some(turn)) => MessageState::Claimed { turn: turn.turn },
+            (Some(_), _) | (None, None) => MessageState::Discarded,
+        };
+        for message in removed {
+            self.messages.insert(message.id.clone(), state.clone());
+        }
+        for message in &splice.inserted {
+            self.messages.insert(message.id.clone(), MessageState::Queued);
+            if let Some(name) = &message.client_message_id {
+                self.client_messages.insert(name.clone(), message.id.clone());
+            }
+        }
+    }
+}
+
+/// Adds one request's tokens to the sums. What no request reported stays absent.
+fn add(total: &mut Usage, usage: &Usage) {
+    total.input_tokens += usage.input_tokens;
+    total.output_tokens += usage.output_tokens;
+    let optional = |total: &mut Option<u64>, more: Option<u64>| {
+        if let Some(more) = more {
+            *total = Some(total.unwrap_or(0) + more);
+        }
+    };
+    optional(&mut total.cache_read_tokens, usage.cache_read_tokens);
+    optional(&mut total.cache_write_tokens, usage.cache_write_tokens);
+    optional(&mut total.reasoning_tokens, usage.reasoning_tokens);
+    total.context_window = usage.context_window.or(total.context_window);
+}
+
+/// The messages that the model sees after some events, folded from scratch.
+pub fn messages_of<'a>(
+    events: impl IntoIterator<Item = &'a Event>,
+) -> Result<Vec<Arc<dsh_protocol::message::Message>>, Violation> {
+    Fold::of(events).map(|fold| fold.surface.messages())
+}

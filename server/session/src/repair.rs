@@ -1,0 +1,87 @@
+//! What a crash left open is closed by appending: nothing is rewritten.
+
+use std::sync::Arc;
+
+use dsh_protocol::content::ContentBlock;
+use dsh_protocol::event::{EventData, Step, ToolResult, TurnEnded};
+use dsh_protocol::message::{Message, Role, Source};
+use dsh_protocol::tool::ToolError;
+use dsh_protocol::turn::TurnEnd;
+use dsh_protocol::workspace::ToolErrorCode;
+
+use crate::fold::{Fold, OpenCall, OpenTurn, Violation};
+use crate::writer::{Draft, Writer};
+
+/// Closes the turn that a crash left open: each call without a result gets one that says whether it had
+/// begun, then the step and the turn end. All at the last event's time; a clean log is left alone.
+///
+/// Must not run while a turn does.
+pub fn repair(writer: &Writer) -> Result<(), Violation> {
+    for draft in drafts(writer) {
+        writer.append(draft)?;
+    }
+    Ok(())
+}
+
+fn drafts(writer: &Writer) -> Vec<Draft> {
+    writer.log().read(|fold: &Fold| {
+        let Some(turn) = &fold.open_turn else { return Vec::new() };
+        let time = fold.updated_at.unwrap_or(0);
+        let mut drafts = Vec::new();
+        let mut step = turn.step;
+        if step.is_none() && !turn.calls.is_empty() {
+            // A step never ends before its calls are answered, so that the results need one to stand in.
+            step = Some(turn.last_step + 1);
+            drafts.push(
+                EventData::StepStart(Step { turn: turn.turn, step: turn.last_step + 1 }).into(),
+            );
+        }
+        if let Some(step) = step {
+            drafts.extend(turn.calls.iter().map(|call| outcome(turn, step, call)));
+            drafts.push(EventData::StepEnd(Step { turn: turn.turn, step }).into());
+        }
+        drafts.push(
+            EventData::TurnEnd(TurnEnded { turn: turn.turn, reason: TurnEnd::Interrupted }).into(),
+        );
+        drafts.into_iter().map(|draft: Draft| draft.at(time)).collect()
+    })
+}
+
+/// The result of a call that a crash left without one.
+fn outcome(turn: &OpenTurn, step: u64, call: &OpenCall) -> Draft {
+    let (name, code, text) = match call.started {
+        None => (
+            "ToolNotStartedError",
+            ToolErrorCode::ToolNotStarted,
+            "Error: the server stopped before this call began; it is safe to call again",
+        ),
+        Some(_) => (
+            "ToolOutcomeUnknownError",
+            ToolErrorCode::ToolOutcomeUnknown,
+            "Error: the server stopped while this call ran; its outcome is not known",
+        ),
+    };
+    let message = Message {
+        id: format!("{}-result", call.id).into(),
+        role: Role::Tool,
+        content: vec![ContentBlock::ToolResult {
+            tool_call_id: call.id.clone(),
+            content: vec![ContentBlock::text(text)],
+            is_error: Some(true),
+        }],
+        source: Source::Tool { call_id: call.id.clone() },
+        client_message_id: None,
+    };
+    let result = ToolResult {
+        turn: turn.turn,
+        step,
+        message: Arc::new(message),
+        error: Some(ToolError { name: name.to_owned(), code }),
+        meta: None,
+    };
+    let draft = Draft::from(EventData::ToolResult(result));
+    match call.started {
+        Some(seq) => draft.citing(vec![seq]),
+        None => draft,
+    }
+}

@@ -1,0 +1,165 @@
+//! Where logs are kept: the `sessionStore` service.
+
+use std::sync::Arc;
+
+use dsh_kernel::service::Key;
+use dsh_protocol::event::Event;
+use dsh_protocol::ids::{ModelId, SessionId};
+use dsh_protocol::session::FileHeader;
+
+use crate::fold::Fold;
+
+/// A boxed future, as methods of services return.
+pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The service's name.
+pub const SESSION_STORE: Key<dyn Store> = Key::new("sessionStore");
+
+/// Keeps the logs of one workspace folder.
+pub trait Store: Send + Sync {
+    /// Makes room for a new log. It is there for other processes when this returns.
+    fn create(&self, header: FileHeader) -> BoxFuture<'_, Result<Arc<dyn Sink>, StoreError>>;
+
+    /// Reads a log. Changes nothing on disk.
+    fn open(&self, id: SessionId) -> BoxFuture<'_, Result<Stored, StoreError>>;
+
+    /// Sums up every log. Those that cannot be read are left out.
+    fn list(&self) -> BoxFuture<'_, Result<Vec<Summary>, StoreError>>;
+}
+
+/// What a list shows of a log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// What was fixed when the session was created.
+    pub header: FileHeader,
+    /// Its title.
+    pub title: Option<String>,
+    /// The model that a person chose, else that of its last request.
+    pub model: Option<ModelId>,
+    /// When its last event was appended.
+    pub updated_at: u64,
+    /// Seq of its last event; −1 when there is none.
+    pub last_seq: i64,
+    /// Whether messages wait.
+    pub queued: bool,
+    /// Whether a turn is open: another process runs it, or a crash left it.
+    pub open_turn: bool,
+    /// Whether another process writes it now.
+    pub written_elsewhere: bool,
+}
+
+impl Summary {
+    /// Sums up a log.
+    pub fn of(header: &FileHeader, fold: &Fold) -> Self {
+        let last_request = || {
+            fold.context.as_ref().map(|context| ModelId {
+                provider: context.provider.clone(),
+                model: context.model.clone(),
+            })
+        };
+        Self {
+            header: header.clone(),
+            title: fold.title.clone(),
+            model: fold.model.clone().or_else(last_request),
+            updated_at: fold.updated_at.unwrap_or(header.created_at),
+            last_seq: i64::try_from(fold.next_seq).unwrap_or(i64::MAX) - 1,
+            queued: !fold.inbox.is_empty(),
+            open_turn: fold.open_turn.is_some(),
+            written_elsewhere: false,
+        }
+    }
+}
+
+/// A log as it was read.
+pub struct Stored {
+    /// What was fixed when the session was created.
+    pub header: FileHeader,
+    /// Its events.
+    pub events: Vec<Event>,
+    /// Where further events go.
+    pub sink: Arc<dyn Sink>,
+}
+
+/// Brings the events of one log to disk.
+pub trait Sink: Send + Sync {
+    /// Takes an event; it is written soon.
+    fn append(&self, event: &Event);
+
+    /// Waits until everything taken so far is on disk. After a failure nothing is lost: a later flush tries
+    /// again.
+    fn flush(&self) -> BoxFuture<'static, Result<(), StorageError>>;
+
+    /// Takes the right to append; returns what other processes have appended meanwhile.
+    fn acquire(&self) -> BoxFuture<'static, Result<Vec<Event>, LeaseError>>;
+
+    /// Writes what is left and gives the right back.
+    fn release(&self) -> BoxFuture<'static, ()>;
+}
+
+/// A log that could not be written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the session's log cannot be written: {0}")]
+pub struct StorageError(pub String);
+
+/// Why the right to append could not be taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LeaseError {
+    /// Another process has it.
+    #[error("another process runs a turn in this session; try again when it is done")]
+    Taken,
+    /// The log cannot be read or locked.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// What another process appended cannot be read.
+    #[error("line {line} of the log is damaged: {reason}")]
+    Damaged {
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// Why a log could not be created or opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The id is in use.
+    #[error("the id `{0}` is taken")]
+    Taken(SessionId),
+    /// There is no such log.
+    #[error("there is no session `{0}`")]
+    NotFound(SessionId),
+    /// The log is damaged before its end.
+    #[error("line {line} of the log is damaged: {reason}")]
+    Damaged {
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The log is of a version, or has events, that this server does not know.
+    #[error("the log is not supported: {0}")]
+    Unsupported(String),
+    /// The disk refused.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Keeps nothing: for sessions that live in memory only.
+pub struct Memory;
+
+impl Sink for Memory {
+    fn append(&self, _event: &Event) {}
+
+    fn flush(&self) -> BoxFuture<'static, Result<(), StorageError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn acquire(&self) -> BoxFuture<'static, Result<Vec<Event>, LeaseError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn release(&self) -> BoxFuture<'static, ()> {
+        Box::pin(async {})
+    }
+}
