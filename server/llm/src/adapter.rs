@@ -1,0 +1,78 @@
+//! What an adapter is given and what it must do.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use dsh_protocol::content::{Chunk, ModelFailure};
+use dsh_protocol::ids::SessionId;
+use dsh_protocol::message::Message;
+use dsh_protocol::params::model::Modality;
+use dsh_protocol::session::Header;
+use futures_util::Stream;
+use tokio_util::sync::CancellationToken;
+
+/// A model's answer, piece by piece.
+pub type Chunks = Pin<Box<dyn Stream<Item = Chunk> + Send>>;
+
+/// What a model is asked.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The session on whose behalf it is asked.
+    pub session_id: SessionId,
+    /// The turn, counted from 1.
+    pub turn: u64,
+    /// The step, counted from 1 in each turn.
+    pub step: u64,
+    /// What is sent beside the messages.
+    pub header: Arc<Header>,
+    /// The conversation.
+    pub messages: Vec<Arc<Message>>,
+}
+
+/// A model that an adapter offers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offer {
+    /// The adapter's name of the model.
+    pub model: String,
+    /// The context window in tokens, where known.
+    pub context_window: Option<u64>,
+    /// What it accepts.
+    pub input: Vec<Modality>,
+}
+
+/// Speaks with one provider of models.
+pub trait Adapter: Send + Sync {
+    /// The provider's name, the part of a model id before the first `/`.
+    fn provider(&self) -> &str;
+
+    /// The models that can be listed. Others may exist.
+    fn offers(&self) -> Vec<Offer>;
+
+    /// Why the provider cannot be asked now, if it cannot: a key that is missing, say.
+    fn unready(&self) -> Option<String> {
+        None
+    }
+
+    /// The facts of a model, listed or not.
+    fn offer(&self, model: &str) -> Offer {
+        self.offers().into_iter().find(|offer| offer.model == model).unwrap_or_else(|| Offer {
+            model: model.to_owned(),
+            context_window: None,
+            input: vec![Modality::Text],
+        })
+    }
+
+    /// Asks. The stream should stop soon after `cancel`; a failure is its last chunk.
+    fn stream(&self, request: Request, cancel: CancellationToken) -> Chunks;
+}
+
+/// A failure without details of a provider.
+pub fn failure(code: &str, message: impl Into<String>) -> ModelFailure {
+    ModelFailure {
+        message: message.into(),
+        code: code.to_owned(),
+        status: None,
+        provider_retry_after_ms: None,
+        request_id: None,
+    }
+}
