@@ -43,7 +43,10 @@ impl Context {
     }
 
     /// A service that the plugin injects.
-    pub fn get<T: ?Sized + Send + Sync + 'static>(&self, key: &Key<T>) -> Result<Arc<T>, StartError> {
+    pub fn get<T: ?Sized + Send + Sync + 'static>(
+        &self,
+        key: &Key<T>,
+    ) -> Result<Arc<T>, StartError> {
         if !self.inject.contains(&key.name()) {
             return Err(StartError::ServiceMissing(key.name()));
         }

@@ -60,15 +60,26 @@ pub struct Kernel {
 impl Kernel {
     /// Mounts rows: each plugin starts once its services are there, whatever the order of the rows.
     ///
+    /// `host` is what the embedding program provides under the name of `key`, before any plugin starts.
     /// A plugin that fails or panics is undone and reported in [`Kernel::plugins`]; the others go on. Rows
     /// that name no known plugin fail; of two rows with one id the second fails.
-    pub async fn mount(rows: Vec<Row>, plugins: &[Plugin]) -> Self {
-        let services = Arc::new(Mutex::new(Services::default()));
+    pub async fn mount<T: ?Sized + Send + Sync + 'static>(
+        rows: Vec<Row>,
+        plugins: &[Plugin],
+        key: &Key<T>,
+        host: Arc<T>,
+    ) -> Self {
+        let mut services = Services::default();
+        // Cannot be taken: there is nothing else yet.
+        let _ = services.provide("host", key, host);
+        let services = Arc::new(Mutex::new(services));
         let mut active = Vec::new();
         let mut statuses = Vec::new();
         let (mut waiting, rejected) = resolve(rows, plugins);
         statuses.extend(rejected);
-        while let Some(at) = waiting.iter().position(|(_, plugin)| missing(&services, plugin).is_empty()) {
+        while let Some(at) =
+            waiting.iter().position(|(_, plugin)| missing(&services, plugin).is_empty())
+        {
             let (row, plugin) = waiting.remove(at);
             let context = Context {
                 row: row.id.clone(),
@@ -78,7 +89,9 @@ impl Kernel {
             };
             let state = start(&plugin, context.clone(), &row).await;
             match state {
-                PluginState::Active => active.push(Active { row: row.id.clone(), effects: context.effects }),
+                PluginState::Active => {
+                    active.push(Active { row: row.id.clone(), effects: context.effects })
+                }
                 PluginState::Pending { .. } | PluginState::Failed { .. } => {
                     undo(&context.effects, &row.id).await;
                     lock(&services).withdraw(&row.id);

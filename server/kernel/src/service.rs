@@ -71,6 +71,10 @@ impl Services {
     }
 
     pub(crate) fn owned_by(&self, owner: &str) -> Vec<&'static str> {
-        self.entries.iter().filter(|(_, entry)| entry.owner == owner).map(|(name, _)| *name).collect()
+        self.entries
+            .iter()
+            .filter(|(_, entry)| entry.owner == owner)
+            .map(|(name, _)| *name)
+            .collect()
     }
 }

@@ -16,10 +16,6 @@ type Journal = Mutex<Vec<String>>;
 const JOURNAL: Key<Journal> = Key::new("journal");
 const STORE: Key<String> = Key::new("store");
 
-fn journal(context: Context, _config: Value) -> BoxFuture<'static, Result<(), StartError>> {
-    Box::pin(async move { context.provide(&JOURNAL, Arc::new(Journal::default())) })
-}
-
 /// Writes down that two effects begin and end, and fails or panics when told to.
 fn store(context: Context, config: Value) -> BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {
@@ -27,7 +23,9 @@ fn store(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
         for name in ["first", "second"] {
             let journal = Arc::clone(&journal);
             let row = context.row().to_owned();
-            context.keep(Registration::new(move || journal.lock().unwrap().push(format!("{row} {name} undone"))));
+            context.keep(Registration::new(move || {
+                journal.lock().unwrap().push(format!("{row} {name} undone"))
+            }));
         }
         match config.as_str() {
             Some("fail") => return Err(StartError::Failed("told to".to_owned())),
@@ -43,13 +41,14 @@ fn reader(context: Context, _config: Value) -> BoxFuture<'static, Result<(), Sta
         let store = context.get(&STORE)?;
         let journal = context.get(&JOURNAL)?;
         journal.lock().unwrap().push(format!("reader found {store}"));
-        context.keep(Registration::new(move || journal.lock().unwrap().push("reader undone".to_owned())));
+        context.keep(Registration::new(move || {
+            journal.lock().unwrap().push("reader undone".to_owned())
+        }));
         Ok(())
     })
 }
 
 const PLUGINS: &[Plugin] = &[
-    Plugin { name: "journal", inject: &[], start: journal },
     Plugin { name: "reader", inject: &["store", "journal"], start: reader },
     Plugin { name: "store", inject: &["journal"], start: store },
 ];
@@ -57,11 +56,14 @@ const PLUGINS: &[Plugin] = &[
 async fn mounted(rows: &[(&str, &str, Value)]) -> (Kernel, Arc<Journal>) {
     let rows = rows
         .iter()
-        .map(|(id, name, config)| Row { id: (*id).to_owned(), name: (*name).to_owned(), config: config.clone() })
+        .map(|(id, name, config)| Row {
+            id: (*id).to_owned(),
+            name: (*name).to_owned(),
+            config: config.clone(),
+        })
         .collect();
-    let kernel = Kernel::mount(rows, PLUGINS).await;
-    let journal = kernel.get(&JOURNAL).unwrap();
-    (kernel, journal)
+    let journal = Arc::new(Journal::default());
+    (Kernel::mount(rows, PLUGINS, &JOURNAL, Arc::clone(&journal)).await, journal)
 }
 
 fn state(kernel: &Kernel, id: &str) -> PluginState {
@@ -70,30 +72,22 @@ fn state(kernel: &Kernel, id: &str) -> PluginState {
 
 #[tokio::test]
 async fn rows_start_when_their_services_are_there_and_stop_in_reverse() {
-    let (kernel, journal) = mounted(&[
-        ("reader", "reader", Value::Null),
-        ("store", "store", Value::Null),
-        ("journal", "journal", Value::Null),
-    ])
-    .await;
+    let (kernel, journal) =
+        mounted(&[("reader", "reader", Value::Null), ("store", "store", Value::Null)]).await;
     assert!(kernel.plugins().iter().all(|plugin| plugin.state == PluginState::Active));
     kernel.dispose().await;
     assert_eq!(
         *journal.lock().unwrap(),
         ["reader found a store", "reader undone", "store second undone", "store first undone"]
     );
-    assert!(kernel.get(&STORE).is_none() && kernel.get(&JOURNAL).is_none());
+    assert!(kernel.get(&STORE).is_none());
 }
 
 #[tokio::test]
 async fn a_start_that_fails_or_panics_is_undone_and_its_dependents_wait() {
     for how in ["fail", "panic"] {
-        let (kernel, journal) = mounted(&[
-            ("reader", "reader", Value::Null),
-            ("store", "store", json!(how)),
-            ("journal", "journal", Value::Null),
-        ])
-        .await;
+        let (kernel, journal) =
+            mounted(&[("reader", "reader", Value::Null), ("store", "store", json!(how))]).await;
         assert!(matches!(state(&kernel, "store"), PluginState::Failed { .. }));
         assert_eq!(state(&kernel, "reader"), PluginState::Pending { waiting_for: vec!["store"] });
         assert_eq!(*journal.lock().unwrap(), ["store second undone", "store first undone"]);
@@ -102,13 +96,11 @@ async fn a_start_that_fails_or_panics_is_undone_and_its_dependents_wait() {
 
 #[tokio::test]
 async fn a_second_provider_of_a_service_is_told_who_has_it() {
-    let (kernel, _) = mounted(&[
-        ("journal", "journal", Value::Null),
-        ("one", "store", Value::Null),
-        ("two", "store", Value::Null),
-    ])
-    .await;
-    let PluginState::Failed { error } = state(&kernel, "two") else { panic!("two providers of one service") };
+    let (kernel, _) =
+        mounted(&[("one", "store", Value::Null), ("two", "store", Value::Null)]).await;
+    let PluginState::Failed { error } = state(&kernel, "two") else {
+        panic!("two providers of one service")
+    };
     assert!(error.contains("`store`") && error.contains("`one`"), "{error}");
     assert_eq!(kernel.get(&STORE).unwrap().as_str(), "a store");
 }
@@ -116,12 +108,15 @@ async fn a_second_provider_of_a_service_is_told_who_has_it() {
 #[tokio::test]
 async fn unknown_plugins_and_taken_ids_are_reported() {
     let (kernel, _) = mounted(&[
-        ("journal", "journal", Value::Null),
         ("nobody", "nobody", Value::Null),
-        ("journal", "store", Value::Null),
+        ("store", "store", Value::Null),
+        ("store", "reader", Value::Null),
     ])
     .await;
-    let failed: Vec<_> =
-        kernel.plugins().iter().filter(|plugin| matches!(plugin.state, PluginState::Failed { .. })).collect();
+    let failed: Vec<_> = kernel
+        .plugins()
+        .iter()
+        .filter(|plugin| matches!(plugin.state, PluginState::Failed { .. }))
+        .collect();
     assert_eq!(failed.len(), 2);
 }
