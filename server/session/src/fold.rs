@@ -134,6 +134,31 @@ impl Fold {
         Some((at as u64 + 1, &self.turns[at]))
     }
 
+    /// Whether messages wait behind a turn that did not complete.
+    pub fn is_parked(&self) -> bool {
+        let end = self.last_ended_turn().and_then(|(_, record)| record.end.as_ref());
+        let stopped_short = match end {
+            Some(
+                TurnEnd::Blocked
+                | TurnEnd::Aborted { .. }
+                | TurnEnd::Error { .. }
+                | TurnEnd::Interrupted
+                | TurnEnd::Limit { .. },
+            ) => true,
+            Some(TurnEnd::Completed | TurnEnd::MaxTokens) | None => false,
+        };
+        stopped_short && !self.inbox.is_empty()
+    }
+
+    /// The model that a person chose for the session, else that of its last request.
+    pub fn own_model(&self) -> Option<ModelId> {
+        let last_request = || {
+            let context = self.context.as_ref()?;
+            Some(ModelId { provider: context.provider.clone(), model: context.model.clone() })
+        };
+        self.model.clone().or_else(last_request)
+    }
+
     fn apply(&mut self, event: &Event) {
         self.next_seq = event.seq + 1;
         self.updated_at = Some(event.time);

@@ -40,8 +40,8 @@ pub struct Summary {
     pub updated_at: u64,
     /// Seq of its last event; −1 when there is none.
     pub last_seq: i64,
-    /// Whether messages wait.
-    pub queued: bool,
+    /// Whether messages wait behind a turn that did not complete.
+    pub parked: bool,
     /// Whether a turn is open: another process runs it, or a crash left it.
     pub open_turn: bool,
     /// Whether another process writes it now.
@@ -51,19 +51,13 @@ pub struct Summary {
 impl Summary {
     /// Sums up a log.
     pub fn of(header: &FileHeader, fold: &Fold) -> Self {
-        let last_request = || {
-            fold.context.as_ref().map(|context| ModelId {
-                provider: context.provider.clone(),
-                model: context.model.clone(),
-            })
-        };
         Self {
             header: header.clone(),
             title: fold.title.clone(),
-            model: fold.model.clone().or_else(last_request),
+            model: fold.own_model(),
             updated_at: fold.updated_at.unwrap_or(header.created_at),
             last_seq: i64::try_from(fold.next_seq).unwrap_or(i64::MAX) - 1,
-            queued: !fold.inbox.is_empty(),
+            parked: fold.is_parked(),
             open_turn: fold.open_turn.is_some(),
             written_elsewhere: false,
         }

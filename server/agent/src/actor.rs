@@ -1,0 +1,342 @@
+//! The session's own task: the only one that appends to its log. It takes commands while a turn runs beside
+//! them, so that a cancel or a steering message is never kept waiting.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use dsh_protocol::event::{EventData, InboxSpliced, InboxTarget, SpliceOutcome};
+use dsh_protocol::ids::MessageId;
+use dsh_protocol::message::{Message, Role, Source};
+use dsh_protocol::params::session::Delivery;
+use dsh_protocol::session::{SessionInfo, SessionStatus};
+use dsh_protocol::turn::AbortReason;
+use dsh_session::fold::{Fold, Violation};
+use dsh_session::repair::repair;
+use dsh_session::writer::Writer;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{Agent, Cancel, Cancelled, Command, CommandError, Prompt, Receipt};
+use crate::agent_loop::Shared;
+use crate::turn::{Turn, TurnCancel};
+
+/// How many commands may wait for the task.
+const COMMANDS: usize = 64;
+
+/// The session's task.
+struct Actor {
+    shared: Arc<Shared>,
+    writer: Arc<Writer>,
+    status: watch::Sender<SessionStatus>,
+    /// The turn that runs.
+    turn: Option<RunningTurn>,
+    /// Whether this process holds the right to append.
+    leased: bool,
+    /// Whether this agent has sent a request yet, so that the first one logs its header.
+    resumed: bool,
+}
+
+struct RunningTurn {
+    number: u64,
+    cancel: TurnCancel,
+    /// Whether it was told to stop: a waking message then waits for a turn of its own.
+    cancelled: bool,
+    done: BoxFuture<'static, ()>,
+}
+
+/// Starts an agent on an open log.
+pub(crate) fn start(shared: Arc<Shared>, writer: Writer, first: Vec<EventData>) -> Agent {
+    let (commands, inbox) = mpsc::channel(COMMANDS);
+    let log = Arc::clone(writer.log());
+    let (status, watch_status) = watch::channel(log.read(rest_status));
+    let actor = Actor {
+        shared,
+        writer: Arc::new(writer),
+        status,
+        turn: None,
+        leased: false,
+        resumed: true,
+    };
+    tokio::spawn(actor.run(inbox, first));
+    Agent { log, commands, status: watch_status }
+}
+
+/// What a session without a running turn is doing.
+fn rest_status(fold: &Fold) -> SessionStatus {
+    if fold.is_parked() { SessionStatus::Parked } else { SessionStatus::Idle }
+}
+
+impl Actor {
+    async fn run(mut self, mut inbox: mpsc::Receiver<Command>, first: Vec<EventData>) {
+        if !first.is_empty() {
+            self.append_first(first).await;
+        }
+        loop {
+            let command = match &mut self.turn {
+                Some(turn) => tokio::select! {
+                    biased;
+                    command = inbox.recv() => command,
+                    outcome = AssertUnwindSafe(&mut turn.done).catch_unwind() => {
+                        self.turn_ended(outcome.is_err()).await;
+                        continue;
+                    }
+                },
+                None => inbox.recv().await,
+            };
+            match command {
+                Some(Command::Close { reason, reply }) => {
+                    self.close(reason).await;
+                    let _ = reply.send(());
+                    return;
+                }
+                Some(command) => self.handle(command).await,
+                None => {
+                    self.close(AbortReason::Disposed).await;
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn append_first(&mut self, first: Vec<EventData>) {
+        let appended = async {
+            self.lease().await?;
+            first.into_iter().try_for_each(|data| self.writer.append(data).map(|_| ()))?;
+            Ok::<_, CommandError>(())
+        };
+        if let Err(error) = appended.await {
+            tracing::error!(session = %self.writer.log().header().id, %error, "a new session's first events");
+        }
+        self.rest().await;
+    }
+
+    async fn handle(&mut self, command: Command) {
+        match command {
+            Command::Prompt { prompt, reply } => match self.prompt(prompt).await {
+                // The task goes on while the disk works.
+                Ok(receipt) => {
+                    let sink = self.writer.sink();
+                    tokio::spawn(async move {
+                        let flushed = sink.flush().await;
+                        let _ = reply.send(flushed.map(|()| receipt).map_err(CommandError::from));
+                    });
+                }
+                Err(error) => {
+                    let _ = reply.send(Err(error));
+                }
+            },
+            Command::Cancel { cancel, reply } => {
+                let cancelled = self.cancel(cancel).await;
+                let _ = reply.send(cancelled);
+            }
+            Command::Repair { reply } => {
+                if self.turn.is_none() && self.writer.log().read(|fold| fold.open_turn.is_some()) {
+                    // Another process that runs a turn here repairs nothing and needs no repair.
+                    if self.lease().await.is_ok() {
+                        self.rest().await;
+                    }
+                }
+                let _ = reply.send(());
+            }
+            Command::Info { reply } => {
+                let _ = reply.send(self.info());
+            }
+            Command::Close { .. } => {}
+        }
+    }
+
+    /// Queues a message and wakes the session unless it is an injected one.
+    async fn prompt(&mut self, prompt: Prompt) -> Result<Receipt, CommandError> {
+        self.lease().await?;
+        let queued = self.queue(&prompt);
+        let wakes = prompt.delivery != Delivery::Inject;
+        if queued.is_ok() && wakes && self.turn.is_none() {
+            self.start_turn()?;
+        }
+        if self.turn.is_none() {
+            self.rest().await;
+        }
+        let message_id = queued?;
+        Ok(Receipt { message_id, delivery: prompt.delivery })
+    }
+
+    /// Puts a message into the inbox; the one that has this client's name for it already, if there is one.
+    fn queue(&self, prompt: &Prompt) -> Result<MessageId, CommandError> {
+        if let Some(name) = &prompt.client_message_id
+            && let Some(id) = self.writer.log().read(|fold| fold.client_messages.get(name).cloned())
+        {
+            return Ok(id);
+        }
+        let stopping = self.turn.as_ref().is_some_and(|turn| turn.cancelled);
+        let target = match prompt.delivery {
+            Delivery::Followup => InboxTarget::NextTurn,
+            Delivery::Steer if stopping => InboxTarget::NextTurn,
+            Delivery::Steer | Delivery::Inject => InboxTarget::NextStep,
+        };
+        let message = Message {
+            id: MessageId::from((self.shared.host.new_id)()),
+            role: Role::User,
+            content: prompt.content.clone(),
+            source: Source::User,
+            client_message_id: prompt.client_message_id.clone(),
+        };
+        let id = message.id.clone();
+        let start = self.writer.log().read(|fold| fold.inbox.list(target).len() as u64);
+        self.writer.append(EventData::InboxSpliced(InboxSpliced {
+            target,
+            start,
+            removed_count: None,
+            inserted: vec![Arc::new(message)],
+            outcome: None,
+        }))?;
+        Ok(id)
+    }
+
+    async fn cancel(&mut self, cancel: Cancel) -> Result<Cancelled, CommandError> {
+        let running = self.turn.as_ref().map(|turn| turn.number);
+        if cancel.turn.is_some() && cancel.turn != running {
+            return Ok(Cancelled::default());
+        }
+        let mut cancelled = Cancelled { cancelled: running.is_some(), discarded: Vec::new() };
+        let waits = self.writer.log().read(|fold| !fold.inbox.is_empty());
+        if !cancel.keep_queue && waits {
+            self.lease().await?;
+            cancelled.discarded = self.discard_queue()?;
+        }
+        match &mut self.turn {
+            Some(turn) => {
+                turn.cancelled = true;
+                turn.cancel.fire(cancel.reason);
+            }
+            None => self.rest().await,
+        }
+        Ok(cancelled)
+    }
+
+    /// Empties the inbox: the messages for the next step first, then those for turns of their own.
+    fn discard_queue(&self) -> Result<Vec<MessageId>, Violation> {
+        let mut discarded = Vec::new();
+        for target in [InboxTarget::NextStep, InboxTarget::NextTurn] {
+            let ids: Vec<MessageId> = self.writer.log().read(|fold| {
+                fold.inbox.list(target).iter().map(|message| message.id.clone()).collect()
+            });
+            if ids.is_empty() {
+                continue;
+            }
+            self.writer.append(EventData::InboxSpliced(InboxSpliced {
+                target,
+                start: 0,
+                removed_count: Some(ids.len() as u64),
+                inserted: Vec::new(),
+                outcome: Some(SpliceOutcome::Canceled),
+            }))?;
+            discarded.extend(ids);
+        }
+        Ok(discarded)
+    }
+
+    /// Takes the right to append, unless this process has it, and closes what a crash left open.
+    async fn lease(&mut self) -> Result<(), CommandError> {
+        if !self.leased {
+            self.writer.acquire().await?;
+            self.leased = true;
+            repair(&self.writer)?;
+        }
+        Ok(())
+    }
+
+    /// Comes to rest: everything goes to disk, the right to append goes back.
+    async fn rest(&mut self) {
+        if self.leased {
+            self.writer.release().await;
+            self.leased = false;
+        }
+        let status = self.writer.log().read(rest_status);
+        self.set_status(status);
+    }
+
+    fn set_status(&self, status: SessionStatus) {
+        if self.status.send_replace(status) != status {
+            self.shared.host.observer.status(&self.writer.log().header().id, status);
+        }
+    }
+
+    fn start_turn(&mut self) -> Result<(), Violation> {
+        let number = self.writer.log().read(|fold| fold.turns.len() as u64 + 1);
+        let cancel = TurnCancel::new(CancellationToken::new());
+        let turn = Turn {
+            shared: Arc::clone(&self.shared),
+            writer: Arc::clone(&self.writer),
+            number,
+            cancel: cancel.clone(),
+            resumed: std::mem::take(&mut self.resumed),
+        };
+        turn.open()?;
+        self.turn =
+            Some(RunningTurn { number, cancel, cancelled: false, done: Box::pin(turn.run()) });
+        self.set_status(SessionStatus::Running);
+        Ok(())
+    }
+
+    /// After a turn: the next one if it went well and something waits, else rest.
+    async fn turn_ended(&mut self, panicked: bool) {
+        self.turn = None;
+        if panicked {
+            tracing::error!(session = %self.writer.log().header().id, "a turn broke; it is closed as interrupted");
+            if let Err(error) = repair(&self.writer) {
+                tracing::error!(%error, "the broken turn cannot be closed");
+            }
+        }
+        let goes_on = self.writer.log().read(|fold| {
+            rest_status(fold) == SessionStatus::Idle && !fold.inbox.next_turn.is_empty()
+        });
+        if goes_on && self.start_turn().is_ok() {
+            return;
+        }
+        self.rest().await;
+        self.shared.host.observer.changed(self.info());
+    }
+
+    async fn close(&mut self, reason: AbortReason) {
+        if let Some(turn) = &mut self.turn {
+            turn.cancel.fire(reason);
+            let ended = AssertUnwindSafe(&mut turn.done).catch_unwind().await;
+            self.turn = None;
+            if ended.is_err() {
+                let _ = repair(&self.writer);
+            }
+        }
+        self.rest().await;
+    }
+
+    fn info(&self) -> SessionInfo {
+        let log = self.writer.log();
+        log.read(|fold| session_info(&self.shared, log.header(), fold, *self.status.borrow()))
+    }
+}
+
+/// The summary of a live session.
+fn session_info(
+    shared: &Shared,
+    header: &dsh_protocol::session::FileHeader,
+    fold: &Fold,
+    status: SessionStatus,
+) -> SessionInfo {
+    SessionInfo {
+        session_id: header.id.clone(),
+        workspace: shared.host.workspace_uri.clone(),
+        title: fold.title.clone(),
+        created_at: header.created_at,
+        updated_at: fold.updated_at.unwrap_or(header.created_at),
+        last_seq: i64::try_from(fold.next_seq).unwrap_or(i64::MAX) - 1,
+        status,
+        model: shared.model(fold.own_model().as_ref()),
+        origin: header.origin,
+        parent_session_id: header.origin.and(header.parent_session.clone()),
+        forked_from: None,
+        live: true,
+        writer: None,
+    }
+}

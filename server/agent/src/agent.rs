@@ -1,0 +1,159 @@
+//! A running agent, seen from outside: a cheap handle to the session's own task.
+
+use std::sync::Arc;
+
+use dsh_protocol::content::ContentBlock;
+use dsh_protocol::ids::{MessageId, SessionId};
+use dsh_protocol::params::session::Delivery;
+use dsh_protocol::session::{SessionInfo, SessionStatus};
+use dsh_protocol::turn::AbortReason;
+use dsh_session::fold::Violation;
+use dsh_session::log::Log;
+use dsh_session::store::{LeaseError, StorageError};
+use dsh_session::writer::AcquireError;
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// Handle to an agent. Clones are cheap; the agent lives until it is told to close.
+#[derive(Clone)]
+pub struct Agent {
+    pub(crate) log: Arc<Log>,
+    pub(crate) commands: mpsc::Sender<Command>,
+    pub(crate) status: watch::Receiver<SessionStatus>,
+}
+
+/// What the session's task can be told.
+pub(crate) enum Command {
+    Prompt { prompt: Prompt, reply: oneshot::Sender<Result<Receipt, CommandError>> },
+    Cancel { cancel: Cancel, reply: oneshot::Sender<Result<Cancelled, CommandError>> },
+    Repair { reply: oneshot::Sender<()> },
+    Info { reply: oneshot::Sender<SessionInfo> },
+    Close { reason: AbortReason, reply: oneshot::Sender<()> },
+}
+
+/// What a person typed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prompt {
+    /// The blocks: text, images, resources.
+    pub content: Vec<ContentBlock>,
+    /// How it joins the session.
+    pub delivery: Delivery,
+    /// The client's own name of it: the same one again adds nothing.
+    pub client_message_id: Option<String>,
+}
+
+/// A prompt that is on disk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Receipt {
+    /// Names the message.
+    pub message_id: MessageId,
+    /// How it joined the session.
+    pub delivery: Delivery,
+}
+
+/// Which turn to cancel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cancel {
+    /// Only this turn, if it is the one that runs.
+    pub turn: Option<u64>,
+    /// Whether queued messages stay.
+    pub keep_queue: bool,
+    /// By whom.
+    pub reason: AbortReason,
+}
+
+/// What a cancel did at once. The turn's end is in the log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cancelled {
+    /// Whether a running turn was told to stop.
+    pub cancelled: bool,
+    /// The queued messages that were dropped.
+    pub discarded: Vec<MessageId>,
+}
+
+/// Why an agent did not do what it was told.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    /// The agent has closed.
+    #[error("the session is closed")]
+    Closed,
+    /// Another process runs a turn in the session.
+    #[error("another process runs a turn in this session; try again when it is done")]
+    WriterConflict,
+    /// The log cannot be written.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The log holds something that breaks its rules.
+    #[error(transparent)]
+    Damaged(#[from] Violation),
+}
+
+impl From<AcquireError> for CommandError {
+    fn from(error: AcquireError) -> Self {
+        match error {
+            AcquireError::Lease(LeaseError::Taken) => Self::WriterConflict,
+            AcquireError::Lease(LeaseError::Storage(error)) => Self::Storage(error),
+            AcquireError::Lease(error @ LeaseError::Damaged { .. }) => {
+                Self::Storage(StorageError(error.to_string()))
+            }
+            AcquireError::Violation(violation) => Self::Damaged(violation),
+        }
+    }
+}
+
+impl Agent {
+    /// The session's id.
+    pub fn id(&self) -> &SessionId {
+        &self.log.header().id
+    }
+
+    /// The session's log, for reading.
+    pub fn log(&self) -> &Arc<Log> {
+        &self.log
+    }
+
+    /// What the session is doing.
+    pub fn status(&self) -> SessionStatus {
+        *self.status.borrow()
+    }
+
+    /// Tells when the status changes.
+    pub fn watch_status(&self) -> watch::Receiver<SessionStatus> {
+        self.status.clone()
+    }
+
+    /// Adds a message. It is on disk when this returns. When the future is dropped the message may have been
+    /// added all the same.
+    pub async fn prompt(&self, prompt: Prompt) -> Result<Receipt, CommandError> {
+        self.ask(|reply| Command::Prompt { prompt, reply }).await?
+    }
+
+    /// Stops the running turn and drops what is queued.
+    pub async fn cancel(&self, cancel: Cancel) -> Result<Cancelled, CommandError> {
+        self.ask(|reply| Command::Cancel { cancel, reply }).await?
+    }
+
+    /// Closes a turn that a crash left open, unless another process writes the session.
+    pub async fn repair(&self) -> Result<(), CommandError> {
+        self.ask(|reply| Command::Repair { reply }).await
+    }
+
+    /// The session's summary.
+    pub async fn info(&self) -> Result<SessionInfo, CommandError> {
+        self.ask(|reply| Command::Info { reply }).await
+    }
+
+    /// Ends the agent: a running turn is aborted first and everything is on disk when this returns.
+    pub async fn close(&self, reason: AbortReason) {
+        // An agent that has closed already needs no telling.
+        let _ = self.ask(|reply| Command::Close { reason, reply }).await;
+    }
+
+    async fn ask<T>(
+        &self,
+        command: impl FnOnce(oneshot::Sender<T>) -> Command,
+    ) -> Result<T, CommandError> {
+        let (reply, answer) = oneshot::channel();
+        self.commands.send(command(reply)).await.map_err(|_| CommandError::Closed)?;
+        answer.await.map_err(|_| CommandError::Closed)
+    }
+}

@@ -1,0 +1,181 @@
+//! The agents of one workspace folder: the `agents` service.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dsh_kernel::service::Key;
+use dsh_protocol::event::{EventData, SessionTitle};
+use dsh_protocol::ids::{ModelId, SessionId};
+use dsh_protocol::session::{FileHeader, SessionInfo, SessionStatus, Writer as OtherWriter};
+use dsh_protocol::turn::AbortReason;
+use dsh_session::store::{StoreError, Summary};
+
+use crate::agent::{Agent, CommandError};
+use crate::agent_loop::{AgentLoop, choose_model};
+use crate::host::Host;
+use crate::sessions::Sessions;
+
+/// The service's name.
+pub const AGENTS: Key<Agents> = Key::new("agents");
+
+type Live = BTreeMap<SessionId, Arc<tokio::sync::OnceCell<Agent>>>;
+
+/// The agents that are loaded, and the way to those that are not.
+pub struct Agents {
+    host: Arc<Host>,
+    sessions: Arc<Sessions>,
+    agent_loop: Arc<dyn AgentLoop>,
+    default_model: Arc<ModelId>,
+    live: Mutex<Live>,
+}
+
+/// A session that is to be created.
+#[derive(Clone, Debug, Default)]
+pub struct NewSession {
+    /// Its id; one is made when absent.
+    pub id: Option<SessionId>,
+    /// Its title.
+    pub title: Option<String>,
+    /// The model that its turns ask.
+    pub model: Option<ModelId>,
+}
+
+/// Why a session could not be created or opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The store refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The agent did not start.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+}
+
+impl Agents {
+    /// Agents that are run by `agent_loop`.
+    pub fn new(
+        host: Arc<Host>,
+        sessions: Arc<Sessions>,
+        agent_loop: Arc<dyn AgentLoop>,
+        default_model: Arc<ModelId>,
+    ) -> Self {
+        Self { host, sessions, agent_loop, default_model, live: Mutex::default() }
+    }
+
+    /// The model that new sessions use.
+    pub fn default_model(&self) -> ModelId {
+        choose_model(&self.host, None, &self.default_model)
+    }
+
+    /// Creates a session and starts its agent.
+    pub async fn create(&self, new: NewSession) -> Result<Agent, OpenError> {
+        let id = new.id.unwrap_or_else(|| SessionId::from((self.host.new_id)()));
+        let header = FileHeader {
+            r#type: "session".to_owned(),
+            version: FileHeader::VERSION,
+            id: id.clone(),
+            created_at: (self.host.clock)(),
+            cwd: self.host.workspace.to_string_lossy().into_owned(),
+            parent_session: None,
+            seed_length: None,
+            origin: None,
+            additional_workspaces: Vec::new(),
+            other: BTreeMap::new(),
+        };
+        let mut first = Vec::new();
+        if let Some(model) = new.model {
+            first.push(EventData::SessionModel(model));
+        }
+        if let Some(title) = new.title {
+            first.push(EventData::SessionTitle(SessionTitle { title }));
+        }
+        let writer = self.sessions.create(header).await?;
+        let agent = self.agent_loop.start(writer, first);
+        self.lock().insert(id, Arc::new(tokio::sync::OnceCell::new_with(Some(agent.clone()))));
+        self.host.observer.changed(agent.info().await?);
+        Ok(agent)
+    }
+
+    /// The agent of a session: the one that is loaded, else a new one on the session's log. Nothing is
+    /// appended.
+    pub async fn open(&self, id: &SessionId) -> Result<Agent, OpenError> {
+        // The cell makes two callers at once load the session once; the lock is not held meanwhile.
+        let cell = Arc::clone(self.lock().entry(id.clone()).or_default());
+        let opened = cell
+            .get_or_try_init(|| async {
+                let writer = self.sessions.open(id.clone()).await?;
+                Ok::<_, OpenError>(self.agent_loop.start(writer, Vec::new()))
+            })
+            .await
+            .cloned();
+        if opened.is_err() {
+            self.lock().retain(|_, cell| cell.initialized() || Arc::strong_count(cell) > 1);
+        }
+        opened
+    }
+
+    /// The agent of a session, if it is loaded.
+    pub fn live(&self, id: &SessionId) -> Option<Agent> {
+        self.lock().get(id)?.get().cloned()
+    }
+
+    /// How many agents are loaded.
+    pub fn count(&self) -> usize {
+        self.lock().values().filter(|cell| cell.initialized()).count()
+    }
+
+    /// Every session's summary, last updated first.
+    pub async fn list(&self) -> Result<Vec<SessionInfo>, OpenError> {
+        let mut sessions = Vec::new();
+        for summary in self.sessions.list().await? {
+            match self.live(&summary.header.id) {
+                Some(agent) => sessions.push(agent.info().await?),
+                None => sessions.push(self.cold(summary)),
+            }
+        }
+        sessions.sort_by(|a, b| {
+            b.updated_at.cmp(&a.updated_at).then_with(|| b.session_id.cmp(&a.session_id))
+        });
+        Ok(sessions)
+    }
+
+    /// Ends every agent: running turns are aborted and everything is on disk when this returns.
+    pub async fn close_all(&self) {
+        let live = std::mem::take(&mut *self.lock());
+        let closing = live
+            .values()
+            .filter_map(|cell| cell.get())
+            .map(|agent| agent.close(AbortReason::Disposed));
+        futures_util::future::join_all(closing).await;
+    }
+
+    /// The summary of a session that is not loaded.
+    fn cold(&self, summary: Summary) -> SessionInfo {
+        let status = if summary.open_turn && summary.written_elsewhere {
+            SessionStatus::Running
+        } else if summary.parked {
+            SessionStatus::Parked
+        } else {
+            SessionStatus::Idle
+        };
+        SessionInfo {
+            workspace: self.host.workspace_uri.clone(),
+            title: summary.title,
+            created_at: summary.header.created_at,
+            updated_at: summary.updated_at,
+            last_seq: summary.last_seq,
+            status,
+            model: choose_model(&self.host, summary.model.as_ref(), &self.default_model),
+            origin: summary.header.origin,
+            parent_session_id: summary.header.origin.and(summary.header.parent_session),
+            forked_from: None,
+            live: false,
+            writer: summary.written_elsewhere.then_some(OtherWriter::Other),
+            session_id: summary.header.id,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Live> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,65 @@
+//! The `fs` and `search` services: how an agent sees the workspace.
+
+use std::sync::Arc;
+
+use dsh_kernel::service::Key;
+use dsh_protocol::workspace::{
+    GlobArguments, GlobValue, GrepArguments, GrepValue, ReadArguments, ReadValue,
+};
+use dsh_session::store::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use crate::tool::ToolFailure;
+
+/// Reads files.
+pub const FS: Key<dyn FileSystem> = Key::new("fs");
+
+/// Finds text and names.
+pub const SEARCH: Key<dyn Search> = Key::new("search");
+
+/// A value and what was left out of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer<T> {
+    /// The value.
+    pub value: T,
+    /// What was left out and why, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Reads files of the workspace folder and of nothing else.
+pub trait FileSystem: Send + Sync {
+    /// A window of a text file.
+    fn read(
+        &self,
+        arguments: ReadArguments,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<Answer<ReadValue>, ToolFailure>>;
+}
+
+/// Is shown each visible text file: its path relative to the workspace folder, and its text. May be called
+/// from several threads at once.
+pub type Visit = Arc<dyn Fn(&str, &str) + Send + Sync>;
+
+/// Searches the workspace folder and nothing else.
+pub trait Search: Send + Sync {
+    /// Lines that match a regular expression.
+    fn grep(
+        &self,
+        arguments: GrepArguments,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<Answer<GrepValue>, ToolFailure>>;
+
+    /// Files whose path matches a glob.
+    fn glob(
+        &self,
+        arguments: GlobArguments,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<Answer<GlobValue>, ToolFailure>>;
+
+    /// Shows every file that `grep` would search to `visit`. For ranking that a pattern cannot express.
+    fn scan(
+        &self,
+        visit: Visit,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<(), ToolFailure>>;
+}

@@ -1,0 +1,49 @@
+//! What the embedding program provides to the plugins of one workspace folder.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use dsh_kernel::service::Key;
+use dsh_protocol::ids::{ModelId, SessionId};
+use dsh_protocol::session::{SessionInfo, SessionStatus};
+use dsh_session::clock::Clock;
+
+/// The service's name.
+pub const HOST: Key<Host> = Key::new("host");
+
+/// Makes ids that are unique and sort by the time they were made.
+pub type NewId = Arc<dyn Fn() -> String + Send + Sync>;
+
+/// What the embedding program provides.
+pub struct Host {
+    /// The folder for everything that is kept.
+    pub home: PathBuf,
+    /// The workspace folder, canonical.
+    pub workspace: PathBuf,
+    /// The workspace folder as a `file:` URI.
+    pub workspace_uri: String,
+    /// The model that a person forced for this process, before every other choice.
+    pub forced_model: Option<ModelId>,
+    /// The model that the environment names.
+    pub environment_model: Option<ModelId>,
+    /// Tells the time.
+    pub clock: Clock,
+    /// Makes ids.
+    pub new_id: NewId,
+    /// Is told what happens to sessions.
+    pub observer: Arc<dyn Observer>,
+}
+
+/// Is told what happens to sessions. Called from the session's own task: must not block.
+pub trait Observer: Send + Sync {
+    /// A session began to run, or came to rest.
+    fn status(&self, session: &SessionId, status: SessionStatus);
+
+    /// A session was created or its summary changed.
+    fn changed(&self, session: SessionInfo);
+}
+
+/// Ids from UUID version 7.
+pub fn time_ordered_ids() -> NewId {
+    Arc::new(|| uuid::Uuid::now_v7().to_string())
+}

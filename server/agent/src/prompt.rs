@@ -1,0 +1,152 @@
+//! The system prompt, put together from sections: the `systemPrompt` service.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dsh_kernel::registration::Registration;
+use dsh_kernel::service::Key;
+
+/// The service's name.
+pub const SYSTEM_PROMPT: Key<SystemPrompt> = Key::new("systemPrompt");
+
+/// A part of the system prompt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section {
+    /// Names it; unique.
+    pub name: String,
+    /// Sections stand by this number, then by name. Tool guidance is 100 to 199.
+    pub order: i32,
+    /// Its text; `{{provider}}`, `{{model}}` and `{{cwd}}` are filled in.
+    pub text: String,
+}
+
+/// Why no system prompt could be put together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PromptError {
+    /// A section names a variable that does not exist.
+    #[error("section `{section}` of the system prompt names the unknown variable `{variable}`")]
+    UnknownVariable {
+        /// The section.
+        section: String,
+        /// The variable.
+        variable: String,
+    },
+}
+
+/// A section of this name is registered already.
+#[derive(Debug, thiserror::Error)]
+#[error("a section named `{0}` is registered already")]
+pub struct DuplicateSection(pub String);
+
+type Sections = BTreeMap<String, Section>;
+
+/// The sections that plugins contribute.
+#[derive(Clone, Default)]
+pub struct SystemPrompt {
+    sections: Arc<Mutex<Sections>>,
+}
+
+impl SystemPrompt {
+    /// Adds a section for as long as the registration is kept.
+    pub fn register(&self, section: Section) -> Result<Registration, DuplicateSection> {
+        let name = section.name.clone();
+        let mut sections = self.lock();
+        if sections.contains_key(&name) {
+            return Err(DuplicateSection(name));
+        }
+        sections.insert(name.clone(), section);
+        drop(sections);
+        let prompt = self.clone();
+        Ok(Registration::new(move || {
+            prompt.lock().remove(&name);
+        }))
+    }
+
+    /// The whole prompt: sections in order, a blank line between them, variables filled in. `None` when there
+    /// is nothing to say.
+    pub fn assemble(&self, variables: &[(&str, &str)]) -> Result<Option<String>, PromptError> {
+        let mut sections: Vec<Section> = self.lock().values().cloned().collect();
+        sections.sort_by(|a, b| a.order.cmp(&b.order).then_with(|| a.name.cmp(&b.name)));
+        let mut texts = Vec::new();
+        for section in sections {
+            let text = fill_in(&section, variables)?;
+            if !text.trim().is_empty() {
+                texts.push(text.trim().to_owned());
+            }
+        }
+        Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Sections> {
+        self.sections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Fills in the variables of a section. A `{{` without a later `}}` is plain text.
+fn fill_in(section: &Section, variables: &[(&str, &str)]) -> Result<String, PromptError> {
+    let mut filled = String::new();
+    let mut rest = section.text.as_str();
+    while let Some((before, behind)) = rest.split_once("{{") {
+        let Some((name, after)) = behind.split_once("}}") else { break };
+        let Some((_, value)) = variables.iter().find(|(variable, _)| *variable == name) else {
+            return Err(PromptError::UnknownVariable {
+                section: section.name.clone(),
+                variable: name.to_owned(),
+            });
+        };
+        filled.push_str(before);
+        filled.push_str(value);
+        rest = after;
+    }
+    filled.push_str(rest);
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prompt(sections: &[(&str, i32, &str)]) -> (SystemPrompt, Vec<Registration>) {
+        let prompt = SystemPrompt::default();
+        let registrations = sections
+            .iter()
+            .map(|(name, order, text)| {
+                let section =
+                    Section { name: (*name).to_owned(), order: *order, text: (*text).to_owned() };
+                prompt.register(section).unwrap()
+            })
+            .collect();
+        (prompt, registrations)
+    }
+
+    #[test]
+    fn sections_stand_in_order_with_variables_filled_in() {
+        let (prompt, _kept) = prompt(&[
+            ("b", 10, "in {{cwd}}, {{model}}"),
+            ("a", 10, "a {{ b"),
+            ("c", -1, "first\n"),
+            ("d", 0, " "),
+        ]);
+        let assembled = prompt.assemble(&[("cwd", "/w"), ("model", "m")]).unwrap();
+        assert_eq!(assembled.as_deref(), Some("first\n\na {{ b\n\nin /w, m"));
+    }
+
+    #[test]
+    fn an_unknown_variable_is_named() {
+        let (prompt, _kept) = prompt(&[("a", 0, "{{nobody}}")]);
+        let error = prompt.assemble(&[]).unwrap_err().to_string();
+        assert!(error.contains("`a`") && error.contains("`nobody`"), "{error}");
+    }
+
+    #[test]
+    fn dropping_a_registration_removes_the_section() {
+        let (prompt, kept) = prompt(&[("a", 0, "text")]);
+        assert!(
+            prompt
+                .register(Section { name: "a".to_owned(), order: 0, text: String::new() })
+                .is_err()
+        );
+        drop(kept);
+        assert_eq!(prompt.assemble(&[]), Ok(None));
+    }
+}

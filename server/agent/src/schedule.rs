@@ -1,0 +1,126 @@
+//! Runs the tool calls of one answer: side by side where they allow it, logged in the model's order.
+
+use dsh_protocol::content::ContentBlock;
+use dsh_protocol::event::{EventData, ToolCall, ToolResult};
+use dsh_protocol::ids::{CallId, MessageId};
+use dsh_protocol::message::{Message, Role, Source};
+use dsh_session::fold::Violation;
+use dsh_session::writer::{Draft, Writer};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use serde_json::json;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+use crate::host::NewId;
+use crate::tools::{ToolOutcome, Tools, parse_arguments};
+
+/// Past this size the typed value is left out of the log: it is there for display, and the model's text is
+/// logged anyway. In bytes of JSON.
+const META_BYTES: usize = 64 * 1024;
+
+/// A call that a model asked for.
+pub(crate) struct Call {
+    pub(crate) id: CallId,
+    pub(crate) name: String,
+    pub(crate) arguments: String,
+}
+
+/// The calls of one answer and what they run with.
+pub(crate) struct Schedule<'a> {
+    pub(crate) tools: &'a Tools,
+    pub(crate) writer: &'a Writer,
+    pub(crate) cancel: &'a CancellationToken,
+    pub(crate) new_id: &'a NewId,
+    /// How many calls run at once.
+    pub(crate) most: usize,
+    pub(crate) turn: u64,
+    pub(crate) step: u64,
+}
+
+impl Schedule<'_> {
+    /// Runs the calls. Each is logged when it starts; results are logged in the model's order. After a cancel
+    /// nothing more is started, what runs is awaited, and every call gets a result.
+    pub(crate) async fn run(&self, calls: Vec<Call>) -> Result<(), Violation> {
+        let mut outcomes: Vec<Option<(u64, ToolOutcome)>> = calls.iter().map(|_| None).collect();
+        let mut running = FuturesUnordered::new();
+        let mut started = 0;
+        let mut committed = 0;
+        let mut exclusive = false;
+        while committed < calls.len() {
+            while let Some(call) = calls.get(started) {
+                let safe = self.tools.is_concurrency_safe(&call.name);
+                let room =
+                    running.len() < self.most.max(1) && !exclusive && (safe || running.is_empty());
+                if !room {
+                    break;
+                }
+                exclusive = !safe;
+                let seq = self.log_call(call)?;
+                let at = started;
+                running.push(async move { (at, seq, self.dispatch(call).await) });
+                started += 1;
+            }
+            if let Some((at, seq, outcome)) = running.next().await {
+                if running.is_empty() {
+                    exclusive = false;
+                }
+                outcomes[at] = Some((seq, outcome));
+            }
+            while let Some((seq, outcome)) = outcomes.get_mut(committed).and_then(Option::take) {
+                self.log_result(&calls[committed], seq, outcome)?;
+                committed += 1;
+            }
+        }
+        Ok(())
+    }
+
+    async fn dispatch(&self, call: &Call) -> ToolOutcome {
+        match parse_arguments(&call.arguments) {
+            Ok(arguments) => self.tools.call(&call.name, arguments, self.cancel).await,
+            Err(failure) => ToolOutcome::failed(&failure),
+        }
+    }
+
+    fn log_call(&self, call: &Call) -> Result<u64, Violation> {
+        let event = self.writer.append(EventData::ToolCall(ToolCall {
+            turn: self.turn,
+            step: self.step,
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            arguments: call.arguments.clone(),
+        }))?;
+        Ok(event.seq)
+    }
+
+    fn log_result(
+        &self,
+        call: &Call,
+        call_seq: u64,
+        outcome: ToolOutcome,
+    ) -> Result<(), Violation> {
+        let message = Message {
+            id: MessageId::from((self.new_id)()),
+            role: Role::Tool,
+            content: vec![ContentBlock::ToolResult {
+                tool_call_id: call.id.clone(),
+                content: outcome.content,
+                is_error: outcome.is_error.then_some(true),
+            }],
+            source: Source::Tool { call_id: call.id.clone() },
+            client_message_id: None,
+        };
+        let value = outcome.value.filter(|value| value.to_string().len() <= META_BYTES);
+        let meta = (value.is_some() || !outcome.notes.is_empty())
+            .then(|| json!({ "value": value, "notes": outcome.notes }));
+        let result = ToolResult {
+            turn: self.turn,
+            step: self.step,
+            message: Arc::new(message),
+            error: outcome.error,
+            meta,
+        };
+        self.writer.append(Draft::from(EventData::ToolResult(result)).citing(vec![call_seq]))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,239 @@
+//! One step: sends a request, takes in the answer, runs the tools that it asks for.
+
+use std::sync::Arc;
+
+use dsh_llm::adapter::{Request, failure};
+use dsh_llm::assemble::Assembler;
+use dsh_llm::stream;
+use dsh_protocol::content::{ContentBlock, FinishReason, Usage};
+use dsh_protocol::event::{
+    AssistantChunk, AssistantMessage, EventData, HeaderReason, RequestContext, RequestHeader,
+    Step as StepMark,
+};
+use dsh_protocol::ids::{CallId, MessageId};
+use dsh_protocol::message::{Message, Role, Source};
+use dsh_protocol::session::Header;
+use dsh_session::writer::{Draft, Writer};
+use futures_util::StreamExt;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent_loop::Shared;
+use crate::schedule::{Call, Schedule};
+use crate::turn::Halt;
+
+/// A step that is about to run.
+pub(crate) struct Step<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) writer: &'a Writer,
+    pub(crate) cancel: &'a CancellationToken,
+    pub(crate) turn: u64,
+    pub(crate) number: u64,
+    pub(crate) header: Arc<Header>,
+    /// Whether this is the first request since the session was loaded.
+    pub(crate) resumed: bool,
+}
+
+/// How a step came out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct StepOutcome {
+    /// Whether the model waits for the results of tools.
+    pub(crate) must_continue: bool,
+    /// Whether the answer was cut at the model's limit.
+    pub(crate) cut: bool,
+    /// Input and output tokens of the request.
+    pub(crate) tokens: u64,
+}
+
+/// An answer as it arrived.
+struct Answer {
+    assembler: Assembler,
+    /// The seqs of its chunks.
+    chunks: Vec<u64>,
+}
+
+impl Step<'_> {
+    /// Runs the step between its two marks in the log; the second one is written whatever happens.
+    pub(crate) async fn run(self, claimed: Vec<Arc<Message>>) -> Result<StepOutcome, Halt> {
+        let mark = StepMark { turn: self.turn, step: self.number };
+        self.writer.append(EventData::StepStart(mark))?;
+        let outcome = self.body(claimed).await;
+        self.writer.append(EventData::StepEnd(mark))?;
+        let outcome = outcome?;
+        self.writer.flush().await?;
+        Ok(outcome)
+    }
+
+    async fn body(&self, claimed: Vec<Arc<Message>>) -> Result<StepOutcome, Halt> {
+        for message in claimed {
+            self.writer.append(EventData::UserMessage(message))?;
+        }
+        self.log_header()?;
+        self.writer.flush().await?;
+        if self.cancel.is_cancelled() {
+            return Err(Halt::Aborted);
+        }
+        let answer = self.ask().await?;
+        self.take_in(answer).await
+    }
+
+    /// Logs what is sent beside the messages, where it differs from the last request.
+    fn log_header(&self) -> Result<(), Halt> {
+        let (known, context) = self.writer.log().read(|fold| {
+            (fold.header.as_ref().map(|known| *known == *self.header), fold.context.clone())
+        });
+        let reason = match known {
+            None => Some(HeaderReason::Initial),
+            Some(_) if self.resumed => Some(HeaderReason::Resume),
+            Some(false) => Some(HeaderReason::Change),
+            Some(true) => None,
+        };
+        if let Some(reason) = reason {
+            let header = Header::clone(&self.header);
+            self.writer.append(EventData::RequestHeader(RequestHeader { header, reason }))?;
+        }
+        let adapter = self.shared.models.adapter(&self.header.provider);
+        let now = RequestContext {
+            provider: self.header.provider.clone(),
+            model: self.header.model.clone(),
+            context_window: adapter
+                .and_then(|adapter| adapter.offer(&self.header.model).context_window),
+        };
+        if context.as_ref() != Some(&now) {
+            self.writer.append(EventData::RequestContext(now))?;
+        }
+        Ok(())
+    }
+
+    /// Asks the model and logs each chunk as it arrives.
+    async fn ask(&self) -> Result<Answer, Halt> {
+        let provider = &self.header.provider;
+        let Some(adapter) = self.shared.models.adapter(provider) else {
+            let message =
+                format!("no adapter serves the provider `{provider}`; choose another model");
+            return Err(Halt::Model(failure("NO_ADAPTER", message)));
+        };
+        let request = Request {
+            session_id: self.writer.log().header().id.clone(),
+            turn: self.turn,
+            step: self.number,
+            header: Arc::clone(&self.header),
+            messages: self.writer.log().read(|fold| fold.surface.messages()),
+        };
+        let mut chunks = stream::ask(&adapter, request, self.cancel.clone());
+        let mut answer = Answer { assembler: Assembler::default(), chunks: Vec::new() };
+        while let Some(chunk) = chunks.next().await {
+            answer.assembler.push(&chunk);
+            let event = self.writer.append(EventData::AssistantChunk(AssistantChunk {
+                turn: self.turn,
+                step: self.number,
+                chunk,
+            }))?;
+            answer.chunks.push(event.seq);
+        }
+        Ok(answer)
+    }
+
+    /// Commits an answer and runs its tools.
+    async fn take_in(&self, answer: Answer) -> Result<StepOutcome, Halt> {
+        let usage = answer.assembler.usage();
+        let tokens = usage.map_or(0, total);
+        let (finish, error) = answer.assembler.finish();
+        match finish {
+            FinishReason::Aborted | FinishReason::Error => {
+                self.commit_interrupted(answer)?;
+                let aborted = finish == FinishReason::Aborted && self.cancel.is_cancelled();
+                let unknown = || failure("UNKNOWN", "the model failed without saying how");
+                Err(if aborted {
+                    Halt::Aborted
+                } else {
+                    Halt::Model(error.unwrap_or_else(unknown))
+                })
+            }
+            FinishReason::MaxTokens => {
+                // A call that was cut off must not run.
+                let content = answer.assembler.content_without_calls();
+                self.commit(content, usage, answer.chunks, None)?;
+                Ok(StepOutcome { must_continue: false, cut: true, tokens })
+            }
+            FinishReason::Stop | FinishReason::ToolCalls => {
+                let content =
+                    answer.assembler.content(|| CallId::from((self.shared.host.new_id)()));
+                let calls = calls(&content);
+                self.commit(content, usage, answer.chunks, None)?;
+                let must_continue = !calls.is_empty();
+                if must_continue {
+                    self.run_tools(calls).await?;
+                }
+                Ok(StepOutcome { must_continue, cut: false, tokens })
+            }
+        }
+    }
+
+    /// Commits what a person has seen of an answer that broke off.
+    fn commit_interrupted(&self, answer: Answer) -> Result<(), Halt> {
+        let content = answer.assembler.interrupted_content();
+        if content.is_empty() {
+            return Ok(());
+        }
+        self.commit(content, answer.assembler.usage(), answer.chunks, Some(true))
+    }
+
+    fn commit(
+        &self,
+        content: Vec<ContentBlock>,
+        usage: Option<Usage>,
+        chunks: Vec<u64>,
+        interrupted: Option<bool>,
+    ) -> Result<(), Halt> {
+        let message = Message {
+            id: MessageId::from((self.shared.host.new_id)()),
+            role: Role::Assistant,
+            content,
+            source: Source::Model {
+                provider: self.header.provider.clone(),
+                model: self.header.model.clone(),
+            },
+            client_message_id: None,
+        };
+        let answer = AssistantMessage {
+            turn: self.turn,
+            step: self.number,
+            message: Arc::new(message),
+            usage,
+            interrupted,
+        };
+        self.writer.append(Draft::from(EventData::AssistantMessage(answer)).citing(chunks))?;
+        Ok(())
+    }
+
+    async fn run_tools(&self, calls: Vec<Call>) -> Result<(), Halt> {
+        let schedule = Schedule {
+            tools: &self.shared.tools,
+            writer: self.writer,
+            cancel: self.cancel,
+            new_id: &self.shared.host.new_id,
+            most: self.shared.max_parallel_tool_calls,
+            turn: self.turn,
+            step: self.number,
+        };
+        schedule.run(calls).await?;
+        if self.cancel.is_cancelled() { Err(Halt::Aborted) } else { Ok(()) }
+    }
+}
+
+fn calls(content: &[ContentBlock]) -> Vec<Call> {
+    let mut calls = Vec::new();
+    for block in content {
+        if let ContentBlock::ToolCall { id, name, arguments } = block {
+            calls.push(Call { id: id.clone(), name: name.clone(), arguments: arguments.clone() });
+        }
+    }
+    calls
+}
+
+fn total(usage: Usage) -> u64 {
+    usage.input_tokens
+        + usage.output_tokens
+        + usage.cache_read_tokens.unwrap_or(0)
+        + usage.cache_write_tokens.unwrap_or(0)
+}

@@ -1,0 +1,146 @@
+//! What a tool is.
+
+use std::time::Duration;
+
+use dsh_protocol::tool::{ToolDefinition, ToolKind};
+use dsh_protocol::workspace::ToolErrorCode;
+use dsh_session::store::BoxFuture;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+/// How long a call may take unless its tool says otherwise.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// A tool call as the tool sees it.
+#[derive(Clone, Debug)]
+pub struct ToolContext {
+    /// Fires when the call is to stop, also at its deadline. A partial result is welcome then.
+    pub cancel: CancellationToken,
+}
+
+/// What a tool answers: facts, of which the text for the model is one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolOutput {
+    /// What the model reads.
+    pub text: String,
+    /// The result in the tool's own shape, for clients.
+    pub value: Value,
+    /// What was left out and why, a sentence each. The text holds them too.
+    pub notes: Vec<String>,
+}
+
+/// A call that failed in a way that the model can read and act on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolFailure {
+    /// Which failure.
+    pub code: ToolErrorCode,
+    /// What happened and what to do, without a leading `Error:`.
+    pub message: String,
+}
+
+impl ToolFailure {
+    /// A failure.
+    pub fn new(code: ToolErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}
+
+/// A tool with arguments of any shape.
+pub trait Tool: Send + Sync {
+    /// Name, description and arguments, as the model is told.
+    fn definition(&self) -> &ToolDefinition;
+
+    /// What sort of thing it does.
+    fn kind(&self) -> ToolKind;
+
+    /// Whether calls of it may run beside others.
+    fn concurrency_safe(&self) -> bool {
+        true
+    }
+
+    /// How long a call may take.
+    fn deadline(&self) -> Duration {
+        DEADLINE
+    }
+
+    /// Runs a call.
+    fn run(
+        &self,
+        arguments: Value,
+        cx: ToolContext,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>>;
+}
+
+/// The body of a tool whose arguments are a Rust type.
+pub trait TypedTool: Send + Sync + 'static {
+    /// The arguments. The schema's descriptions are what the model reads.
+    type Input: DeserializeOwned + JsonSchema + Send;
+
+    /// The name that a call uses.
+    const NAME: &'static str;
+
+    /// What it does and when to use it, written for the model.
+    const DESCRIPTION: &'static str;
+
+    /// What sort of thing it does.
+    const KIND: ToolKind;
+
+    /// Runs a call.
+    fn run(
+        &self,
+        input: Self::Input,
+        cx: ToolContext,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>>;
+}
+
+/// Makes a [`Tool`] of a [`TypedTool`].
+pub struct Typed<T> {
+    definition: ToolDefinition,
+    body: T,
+}
+
+impl<T: TypedTool> Typed<T> {
+    /// Wraps a body and derives its schema.
+    pub fn new(body: T) -> Self {
+        let mut schema = schemars::schema_for!(T::Input).to_value();
+        if let Some(schema) = schema.as_object_mut() {
+            // Names of Rust types and drafts mean nothing to a model.
+            for key in ["$schema", "title", "description"] {
+                schema.shift_remove(key);
+            }
+        }
+        let definition = ToolDefinition {
+            name: T::NAME.to_owned(),
+            description: T::DESCRIPTION.trim().to_owned(),
+            input_schema: schema,
+        };
+        Self { definition, body }
+    }
+}
+
+impl<T: TypedTool> Tool for Typed<T> {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn kind(&self) -> ToolKind {
+        T::KIND
+    }
+
+    fn run(
+        &self,
+        arguments: Value,
+        cx: ToolContext,
+    ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
+        match serde_json::from_value(arguments) {
+            Ok(input) => self.body.run(input, cx),
+            Err(error) => {
+                let message = format!("invalid arguments: {error}");
+                Box::pin(async { Err(ToolFailure::new(ToolErrorCode::InvalidArgs, message)) })
+            }
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The tools that are mounted, and the way that every call takes: the `tools` service.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use dsh_kernel::registration::Registration;
+use dsh_kernel::service::Key;
+use dsh_protocol::content::ContentBlock;
+use dsh_protocol::tool::{ToolDefinition, ToolError, ToolInfo};
+use dsh_protocol::workspace::ToolErrorCode;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use crate::tool::{Tool, ToolContext, ToolFailure, ToolOutput};
+
+/// The service's name.
+pub const TOOLS: Key<Tools> = Key::new("tools");
+
+/// How long a cancelled call may take to hand in what it has.
+const CANCEL_GRACE: Duration = Duration::from_millis(400);
+
+type ByName = BTreeMap<String, Arc<dyn Tool>>;
+
+/// The tools by name.
+#[derive(Clone, Default)]
+pub struct Tools {
+    tools: Arc<Mutex<ByName>>,
+}
+
+/// A tool of this name is registered already.
+#[derive(Debug, thiserror::Error)]
+#[error("a tool named `{0}` is registered already")]
+pub struct DuplicateTool(pub String);
+
+/// How a call came out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolOutcome {
+    /// What the model reads.
+    pub content: Vec<ContentBlock>,
+    /// Which error, for a failed call; absent for one that broke in a way that has no code.
+    pub error: Option<ToolError>,
+    /// Whether the call failed.
+    pub is_error: bool,
+    /// The result in the tool's own shape.
+    pub value: Option<Value>,
+    /// What was left out and why.
+    pub notes: Vec<String>,
+}
+
+impl ToolOutcome {
+    /// A call that failed.
+    pub fn failed(failure: &ToolFailure) -> Self {
+        let error = ToolError { name: error_name(failure.code).to_owned(), code: failure.code };
+        Self { error: Some(error), ..Self::broken(&failure.message) }
+    }
+
+    /// A call that was cancelled before it began.
+    pub fn not_dispatched() -> Self {
+        Self::failed(&ToolFailure::new(
+            ToolErrorCode::AbortedBeforeDispatch,
+            "tool call aborted before dispatch",
+        ))
+    }
+
+    fn broken(message: &str) -> Self {
+        Self {
+            content: vec![ContentBlock::text(format!("Error: {message}"))],
+            error: None,
+            is_error: true,
+            value: None,
+            notes: Vec::new(),
+        }
+    }
+
+    fn succeeded(output: ToolOutput) -> Self {
+        Self {
+            content: vec![ContentBlock::text(output.text)],
+            error: None,
+            is_error: false,
+            value: Some(output.value),
+            notes: output.notes,
+        }
+    }
+}
+
+impl Tools {
+    /// Adds a tool for as long as the registration is kept.
+    pub fn register(&self, tool: Arc<dyn Tool>) -> Result<Registration, DuplicateTool> {
+        let name = tool.definition().name.clone();
+        let mut tools = self.lock();
+        if tools.contains_key(&name) {
+            return Err(DuplicateTool(name));
+        }
+        tools.insert(name.clone(), tool);
+        drop(tools);
+        let tools = self.clone();
+        Ok(Registration::new(move || {
+            tools.lock().remove(&name);
+        }))
+    }
+
+    /// The definitions that a model is sent, by name.
+    pub fn definitions(&self) -> Vec<ToolDefinition> {
+        self.lock().values().map(|tool| tool.definition().clone()).collect()
+    }
+
+    /// The tools as a person sees them, by name.
+    pub fn list(&self) -> Vec<ToolInfo> {
+        self.lock()
+            .values()
+            .map(|tool| ToolInfo {
+                definition: tool.definition().clone(),
+                kind: tool.kind(),
+                concurrency_safe: tool.concurrency_safe(),
+            })
+            .collect()
+    }
+
+    /// Whether calls of a tool may run beside others. A tool that does not exist does no harm.
+    pub fn is_concurrency_safe(&self, name: &str) -> bool {
+        self.lock().get(name).is_none_or(|tool| tool.concurrency_safe())
+    }
+
+    /// Calls a tool. Whatever happens in it, there is an outcome: arguments that do not fit, a deadline, a
+    /// cancel and a panic each have theirs.
+    pub async fn call(
+        &self,
+        name: &str,
+        arguments: Value,
+        cancel: &CancellationToken,
+    ) -> ToolOutcome {
+        if cancel.is_cancelled() {
+            return ToolOutcome::not_dispatched();
+        }
+        let tool = self.lock().get(name).cloned();
+        let Some(tool) = tool else { return ToolOutcome::failed(&self.unknown(name)) };
+        let arguments = match arguments {
+            Value::Null => Value::Object(Map::new()),
+            Value::Object(_) => arguments,
+            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                return ToolOutcome::failed(&ToolFailure::new(
+                    ToolErrorCode::InvalidArgs,
+                    "invalid arguments: expected a JSON object",
+                ));
+            }
+        };
+        run(tool, arguments, cancel).await
+    }
+
+    fn unknown(&self, name: &str) -> ToolFailure {
+        let known: Vec<_> = self.lock().keys().map(|name| format!("`{name}`")).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        ToolFailure::new(
+            ToolErrorCode::UnknownTool,
+            format!("there is no tool named `{name}`; the tools are: {known}"),
+        )
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ByName> {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs a call in a task of its own, so that a panic or a hang stays there.
+async fn run(tool: Arc<dyn Tool>, arguments: Value, cancel: &CancellationToken) -> ToolOutcome {
+    let call = cancel.child_token();
+    let deadline = tool.deadline();
+    let cx = ToolContext { cancel: call.clone() };
+    let mut body = tokio::spawn(async move { tool.run(arguments, cx).await });
+    let (finished, stopped) = tokio::select! {
+        finished = &mut body => (Some(finished), None),
+        () = cancel.cancelled() => (None, Some(ToolErrorCode::Aborted)),
+        () = tokio::time::sleep(deadline) => (None, Some(ToolErrorCode::ToolTimeout)),
+    };
+    call.cancel();
+    let finished = match finished {
+        Some(finished) => Some(finished),
+        None => tokio::time::timeout(CANCEL_GRACE, &mut body).await.ok(),
+    };
+    match (finished, stopped) {
+        (Some(Ok(Ok(output))), None | Some(ToolErrorCode::ToolTimeout)) => {
+            ToolOutcome::succeeded(output)
+        }
+        (Some(Ok(Err(failure))), None) => ToolOutcome::failed(&failure),
+        (Some(Err(error)), None) => {
+            tracing::error!(%error, "a tool broke");
+            ToolOutcome::broken("the tool failed unexpectedly; try another way")
+        }
+        (_, Some(ToolErrorCode::ToolTimeout)) => {
+            body.abort();
+            let message = format!("no result within {} s; narrow the call", deadline.as_secs());
+            ToolOutcome::failed(&ToolFailure::new(ToolErrorCode::ToolTimeout, message))
+        }
+        (_, _) => {
+            body.abort();
+            ToolOutcome::failed(&ToolFailure::new(ToolErrorCode::Aborted, "the call was cancelled"))
+        }
+    }
+}
+
+/// The arguments of a call as the model wrote them: nothing means none, and what is not JSON stays a string,
+/// so that it is refused and never guessed at.
+pub fn parse_arguments(text: &str) -> Result<Value, ToolFailure> {
+    if text.trim().is_empty() {
+        return Ok(Value::Object(Map::new()));
+    }
+    serde_json::from_str(text).map_err(|error| {
+        ToolFailure::new(
+            ToolErrorCode::InvalidArgs,
+            format!("invalid arguments: not valid JSON: {error}"),
+        )
+    })
+}
+
+/// The type name that stands beside a code.
+fn error_name(code: ToolErrorCode) -> &'static str {
+    match code {
+        ToolErrorCode::FsNotFound
+        | ToolErrorCode::FsNotDirectory
+        | ToolErrorCode::FsNotText
+        | ToolErrorCode::FsNotRegularFile
+        | ToolErrorCode::FsTooLarge
+        | ToolErrorCode::FsPermissionDenied
+        | ToolErrorCode::FsSandboxDenied
+        | ToolErrorCode::FsSecretDenied
+        | ToolErrorCode::FsIoError => "FsError",
+        ToolErrorCode::SearchInvalidPattern | ToolErrorCode::SearchFailed => "SearchError",
+        ToolErrorCode::ToolTimeout
+        | ToolErrorCode::Aborted
+        | ToolErrorCode::AbortedBeforeDispatch
+        | ToolErrorCode::InvalidArgs
+        | ToolErrorCode::InvalidToolOutput
+        | ToolErrorCode::UnknownTool
+        | ToolErrorCode::ToolNotStarted
+        | ToolErrorCode::ToolOutcomeUnknown => "ToolError",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,218 @@
+//! One turn: claims input, runs steps until the model owes nothing, closes. Everything durable goes through
+//! the log; this module keeps no history of its own.
+
+use std::sync::{Arc, OnceLock};
+
+use dsh_llm::adapter::failure;
+use dsh_protocol::content::ModelFailure;
+use dsh_protocol::event::{
+    EventData, InboxSpliced, InboxTarget, MessageOutcome, MessageOutcomeKind, TurnEnded, TurnStart,
+};
+use dsh_protocol::ids::ModelId;
+use dsh_protocol::message::Message;
+use dsh_protocol::session::Header;
+use dsh_protocol::turn::{AbortReason, Budget, TurnEnd};
+use dsh_session::fold::Violation;
+use dsh_session::store::StorageError;
+use dsh_session::writer::Writer;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent_loop::Shared;
+use crate::step::{Step, StepOutcome};
+
+/// A turn that is about to run.
+pub(crate) struct Turn {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) writer: Arc<Writer>,
+    pub(crate) number: u64,
+    pub(crate) cancel: TurnCancel,
+    /// Whether this is the first turn since the session was loaded.
+    pub(crate) resumed: bool,
+}
+
+/// Cancels a turn; the first reason stands.
+#[derive(Clone)]
+pub(crate) struct TurnCancel {
+    token: CancellationToken,
+    reason: Arc<OnceLock<AbortReason>>,
+}
+
+impl TurnCancel {
+    pub(crate) fn new(token: CancellationToken) -> Self {
+        Self { token, reason: Arc::default() }
+    }
+
+    pub(crate) fn fire(&self, reason: AbortReason) {
+        let _ = self.reason.set(reason);
+        self.token.cancel();
+    }
+
+    pub(crate) fn token(&self) -> &CancellationToken {
+        &self.token
+    }
+
+    fn reason(&self) -> AbortReason {
+        self.reason.get().copied().unwrap_or(AbortReason::User)
+    }
+}
+
+/// Why a turn cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Halt {
+    /// It was cancelled.
+    #[error("the turn was cancelled")]
+    Aborted,
+    /// The model failed.
+    #[error("{}", .0.message)]
+    Model(ModelFailure),
+    /// The log cannot be written.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The loop broke a rule of the log: a bug of ours.
+    #[error(transparent)]
+    Bug(#[from] Violation),
+}
+
+impl Turn {
+    /// Opens the turn in the log.
+    pub(crate) fn open(&self) -> Result<(), Violation> {
+        self.writer.append(EventData::TurnStart(TurnStart { turn: self.number })).map(|_| ())
+    }
+
+    /// Runs the opened turn and closes it in the log, whatever happens.
+    pub(crate) async fn run(self) {
+        let reason = match self.steps().await {
+            Ok(end) => end,
+            Err(Halt::Aborted) => TurnEnd::Aborted { reason: self.cancel.reason() },
+            Err(Halt::Model(error)) => TurnEnd::Error { error },
+            Err(Halt::Storage(error)) => {
+                TurnEnd::Error { error: failure("STORAGE", error.to_string()) }
+            }
+            Err(Halt::Bug(violation)) => {
+                tracing::error!(turn = self.number, %violation, "the loop broke a rule of the log");
+                TurnEnd::Error { error: failure("UNKNOWN", violation.to_string()) }
+            }
+        };
+        let end = EventData::TurnEnd(TurnEnded { turn: self.number, reason });
+        if let Err(violation) = self.writer.append(end) {
+            tracing::error!(turn = self.number, %violation, "the turn cannot be closed");
+        }
+    }
+
+    async fn steps(&self) -> Result<TurnEnd, Halt> {
+        let started = Instant::now();
+        let model =
+            self.shared.model(self.writer.log().read(dsh_session::fold::Fold::own_model).as_ref());
+        let mut tokens = 0;
+        // `max-tokens` is the turn's outcome once it was seen; it does not say whether the turn must go on.
+        let mut cut = false;
+        for step in 1.. {
+            let claimed = self.claim(step == 1)?;
+            let header = match self.header(&model) {
+                Ok(header) => header,
+                Err(reason) => return self.not_assembled(&claimed, reason),
+            };
+            if step == 1 && claimed.is_empty() {
+                return Ok(TurnEnd::Completed);
+            }
+            let outcome = self.step(step, claimed, header).await?;
+            tokens += outcome.tokens;
+            cut |= outcome.cut;
+            let steered = self.writer.log().read(|fold| !fold.inbox.next_step.is_empty());
+            if !outcome.must_continue && !steered {
+                break;
+            }
+            if let Some(what) = self.exhausted(step, started, tokens) {
+                return Ok(TurnEnd::Limit { what });
+            }
+        }
+        Ok(if cut { TurnEnd::MaxTokens } else { TurnEnd::Completed })
+    }
+
+    async fn step(
+        &self,
+        number: u64,
+        claimed: Vec<Arc<Message>>,
+        header: Arc<Header>,
+    ) -> Result<StepOutcome, Halt> {
+        let step = Step {
+            shared: &self.shared,
+            writer: &self.writer,
+            cancel: self.cancel.token(),
+            turn: self.number,
+            number,
+            header,
+            resumed: self.resumed && number == 1,
+        };
+        step.run(claimed).await
+    }
+
+    /// Takes what waits for this step and, when the turn begins, one message that waits for a turn.
+    fn claim(&self, begins: bool) -> Result<Vec<Arc<Message>>, Violation> {
+        let mut claimed = self.take(InboxTarget::NextStep, usize::MAX)?;
+        if begins {
+            claimed.extend(self.take(InboxTarget::NextTurn, 1)?);
+        }
+        Ok(claimed)
+    }
+
+    fn take(&self, target: InboxTarget, most: usize) -> Result<Vec<Arc<Message>>, Violation> {
+        let taken: Vec<Arc<Message>> = self
+            .writer
+            .log()
+            .read(|fold| fold.inbox.list(target).iter().take(most).cloned().collect());
+        if !taken.is_empty() {
+            self.writer.append(EventData::InboxSpliced(InboxSpliced {
+                target,
+                start: 0,
+                removed_count: Some(taken.len() as u64),
+                inserted: Vec::new(),
+                outcome: None,
+            }))?;
+        }
+        Ok(taken)
+    }
+
+    /// What is sent beside the messages.
+    fn header(&self, model: &ModelId) -> Result<Arc<Header>, String> {
+        let cwd = self.shared.host.workspace.to_string_lossy();
+        let variables =
+            [("provider", model.provider.as_str()), ("model", model.model.as_str()), ("cwd", &cwd)];
+        let system = self.shared.prompt.assemble(&variables).map_err(|error| error.to_string())?;
+        let tools = self.shared.tools.definitions();
+        Ok(Arc::new(Header {
+            provider: model.provider.clone(),
+            model: model.model.clone(),
+            reasoning_effort: None,
+            max_tokens: None,
+            system,
+            tools: (!tools.is_empty()).then_some(tools),
+        }))
+    }
+
+    /// Ends a turn whose request could not be put together. Its input is not lost silently: each message's
+    /// outcome is in the log.
+    fn not_assembled(&self, claimed: &[Arc<Message>], reason: String) -> Result<TurnEnd, Halt> {
+        for message in claimed {
+            self.writer.append(EventData::MessageOutcome(MessageOutcome {
+                message_id: message.id.clone(),
+                kind: MessageOutcomeKind::Failed,
+                reason: reason.clone(),
+            }))?;
+        }
+        Ok(TurnEnd::Error { error: failure("ASSEMBLY", reason) })
+    }
+
+    /// The budget that is used up, if one is.
+    fn exhausted(&self, steps: u64, started: Instant, tokens: u64) -> Option<Budget> {
+        let budgets = &self.shared.budgets;
+        if steps >= budgets.steps {
+            return Some(Budget::Steps);
+        }
+        if started.elapsed() >= budgets.time {
+            return Some(Budget::Time);
+        }
+        budgets.tokens.is_some_and(|most| tokens >= most).then_some(Budget::Tokens)
+    }
+}

@@ -1,0 +1,98 @@
+//! Waits for what becomes of a prompt, or for a session to rest.
+
+use dsh_protocol::content::Usage;
+use dsh_protocol::ids::MessageId;
+use dsh_protocol::session::SessionStatus;
+use dsh_protocol::turn::Outcome;
+use dsh_session::fold::{Fold, MessageState};
+
+use crate::agent::Agent;
+
+/// What was waited for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waited {
+    /// The turn, when there was one.
+    pub turn: Option<u64>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Its last answer.
+    pub text: String,
+    /// Tokens of its last request.
+    pub usage: Option<Usage>,
+}
+
+impl Waited {
+    /// An outcome without a turn.
+    pub fn without_turn(outcome: Outcome) -> Self {
+        Self { turn: None, outcome, text: String::new(), usage: None }
+    }
+
+    fn turn(fold: &Fold, turn: u64) -> Option<Self> {
+        let at = usize::try_from(turn).ok()?.checked_sub(1)?;
+        let record = fold.turns.get(at)?;
+        let outcome = Outcome::from(record.end.clone()?);
+        Some(Self { turn: Some(turn), outcome, text: record.text.clone(), usage: record.usage })
+    }
+}
+
+/// The session has no such message.
+#[derive(Debug, thiserror::Error)]
+#[error("the session has no message `{0}`")]
+pub struct MessageNotFound(pub MessageId);
+
+/// Waits until the turn that takes `message` has ended, or without one until the session rests. Dropping the
+/// future changes nothing.
+pub async fn wait(agent: &Agent, message: Option<&MessageId>) -> Result<Waited, MessageNotFound> {
+    let mut events = agent.log().watch();
+    let mut status = agent.watch_status();
+    loop {
+        events.borrow_and_update();
+        let now = *status.borrow_and_update();
+        let waited = match message {
+            Some(id) => agent.log().read(|fold| of_message(fold, id, now))?,
+            None => agent.log().read(|fold| of_session(fold, now)),
+        };
+        if let Some(waited) = waited {
+            return Ok(waited);
+        }
+        let changed = tokio::select! {
+            changed = events.changed() => changed,
+            changed = status.changed() => changed,
+        };
+        if changed.is_err() {
+            // The agent has closed: what waits now will not run here.
+            return Ok(Waited::without_turn(Outcome::Discarded));
+        }
+    }
+}
+
+fn of_message(
+    fold: &Fold,
+    id: &MessageId,
+    status: SessionStatus,
+) -> Result<Option<Waited>, MessageNotFound> {
+    match fold.messages.get(id) {
+        None => Err(MessageNotFound(id.clone())),
+        Some(MessageState::Claimed { turn }) => Ok(Waited::turn(fold, *turn)),
+        Some(MessageState::Discarded) => Ok(Some(Waited::without_turn(Outcome::Discarded))),
+        Some(MessageState::Rejected { reason }) => {
+            Ok(Some(Waited::without_turn(Outcome::Rejected { reason: reason.clone() })))
+        }
+        Some(MessageState::Failed { reason }) => {
+            Ok(Some(Waited::without_turn(Outcome::Failed { reason: reason.clone() })))
+        }
+        Some(MessageState::Queued) => {
+            Ok((status == SessionStatus::Parked).then(|| Waited::without_turn(Outcome::Parked)))
+        }
+    }
+}
+
+fn of_session(fold: &Fold, status: SessionStatus) -> Option<Waited> {
+    if status == SessionStatus::Running {
+        return None;
+    }
+    match fold.last_ended_turn() {
+        Some((turn, _)) => Waited::turn(fold, turn),
+        None => Some(Waited::without_turn(Outcome::Idle)),
+    }
+}
