@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// An error response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RpcError {
-    /// The numeric code; see [`ErrorCode`].
+    /// The numeric code: one of JSON-RPC's or LSP's, or −32803 for a domain failure.
     pub code: i64,
     /// What happened, for a person.
     pub message: String,

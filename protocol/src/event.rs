@@ -437,7 +437,14 @@ impl JsonSchema for Event {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let surface_op = generator.subschema_for::<SurfaceOp>();
+        let described = |mut schema: Schema, description: &str| {
+            schema.insert("description".to_owned(), description.into());
+            schema
+        };
+        let surface_op = described(
+            generator.subschema_for::<SurfaceOp>(),
+            "How it changes what the model sees; on surface events only.",
+        );
         let variants: Vec<Value> = event_schemas(generator)
             .into_iter()
             .map(|event| {
@@ -448,10 +455,17 @@ impl JsonSchema for Event {
                         "type": { "type": "string", "const": event.name },
                         "seq": { "type": "integer", "minimum": 0, "description": "Place in the log, from 0 without gaps." },
                         "time": { "type": "integer", "minimum": 0, "description": "Epoch milliseconds." },
-                        "data": event.payload,
+                        "data": described(event.payload, "What happened."),
                         "surfaceOp": surface_op,
-                        "sourceEventSeqs": { "type": "array", "items": { "type": "integer", "minimum": 0 } },
-                        "ignorable": { "type": "boolean" },
+                        "sourceEventSeqs": {
+                            "type": "array",
+                            "items": { "type": "integer", "minimum": 0 },
+                            "description": "The events that this one was made from.",
+                        },
+                        "ignorable": {
+                            "type": "boolean",
+                            "description": "Whether a reader that does not know the type may pass over it.",
+                        },
                     },
                     "required": ["type", "seq", "time", "data"],
                 })
