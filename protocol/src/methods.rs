@@ -29,6 +29,8 @@ pub enum DecodeError {
     UnknownMethod,
     /// The params have the wrong shape; says where.
     InvalidParams(String),
+    /// The params are not valid JSON, such as a text with half a surrogate pair.
+    Malformed(String),
 }
 
 /// One row of the table, for generators and for `initialize`.
@@ -158,5 +160,10 @@ fn decode_params<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, De
         Some(_) => return Err(DecodeError::InvalidParams("params must be an object".to_owned())),
     };
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    T::deserialize(&mut deserializer).map_err(|error| DecodeError::InvalidParams(error.to_string()))
+    T::deserialize(&mut deserializer).map_err(|error| match error.classify() {
+        serde_json::error::Category::Data => DecodeError::InvalidParams(error.to_string()),
+        serde_json::error::Category::Io
+        | serde_json::error::Category::Syntax
+        | serde_json::error::Category::Eof => DecodeError::Malformed(error.to_string()),
+    })
 }

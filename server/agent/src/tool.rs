@@ -144,3 +144,19 @@ impl<T: TypedTool> Tool for Typed<T> {
         }
     }
 }
+
+/// A path as text for a model or a person: control characters are escaped, so that a file's name is one line
+/// and cannot command a terminal.
+pub fn shown_path(path: &str) -> String {
+    if !path.chars().any(char::is_control) {
+        return path.to_owned();
+    }
+    path.chars().fold(String::new(), |mut shown, char| {
+        if char.is_control() {
+            shown.extend(char.escape_default());
+        } else {
+            shown.push(char);
+        }
+        shown
+    })
+}

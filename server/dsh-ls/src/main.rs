@@ -1,1 +1,96 @@
-fn main() {}
+//! The `dsh-ls` command: reads the command line, sets up logging, and starts a door.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow};
+use clap::Parser;
+use dsh_protocol::ids::ModelId;
+use dsh_runtime::runtime::{Runtime, RuntimeConfig};
+
+mod cli;
+mod logging;
+mod rpc;
+mod run;
+mod schema;
+
+use cli::{Cli, Command, Common};
+
+/// Exit code for bad usage or configuration, clap's own for the former.
+const BAD_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match start(cli.command) {
+        Ok(code) => code,
+        Err(error) => {
+            cli::complain(&format!("{error:#}"));
+            ExitCode::from(BAD_USAGE)
+        }
+    }
+}
+
+fn start(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Run(args) => {
+            logging::start(args.common.log.as_deref())?;
+            let runtime = runtime(&args.common)?;
+            Ok(block_on(run::run(runtime, args))?)
+        }
+        Command::Rpc(args) => {
+            logging::start(args.common.log.as_deref())?;
+            let runtime = runtime(&args.common)?;
+            block_on(rpc::serve(runtime))
+        }
+        Command::Schema(args) => schema::print(&args),
+    }
+}
+
+/// Runs the program's future. What still waits for the terminal afterwards must not keep the process.
+fn block_on<T>(future: impl Future<Output = T>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(64)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let output = runtime.block_on(future);
+    runtime.shutdown_background();
+    Ok(output)
+}
+
+fn runtime(common: &Common) -> anyhow::Result<Runtime> {
+    let mut config = RuntimeConfig::new(home(common)?);
+    config.forced_model = common.model.as_deref().map(parse_model).transpose()?;
+    if let Some(name) = std::env::var("DSH_LS_MODEL").ok().filter(|name| !name.trim().is_empty()) {
+        config.environment_model = Some(parse_model(&name).context("DSH_LS_MODEL")?);
+    }
+    let runtime = Runtime::new(config);
+    let mut folders = common.workspace.clone();
+    if folders.is_empty() {
+        folders.push(PathBuf::from("."));
+    }
+    for folder in folders {
+        let path = std::path::absolute(&folder)
+            .with_context(|| format!("`{}` is not a folder's name", folder.display()))?;
+        runtime.open_folder(&path.to_string_lossy())?;
+    }
+    Ok(runtime)
+}
+
+fn parse_model(name: &str) -> anyhow::Result<ModelId> {
+    ModelId::parse(name).ok_or_else(|| anyhow!("`{name}` is not PROVIDER/MODEL"))
+}
+
+/// `--home`, else `$DSH_LS_HOME`, else `~/.dsh-ls`.
+fn home(common: &Common) -> anyhow::Result<PathBuf> {
+    let named = |name: &str| std::env::var_os(name).filter(|value: &OsString| !value.is_empty());
+    let home = match (&common.home, named("DSH_LS_HOME"), named("HOME")) {
+        (Some(home), _, _) => home.clone(),
+        (None, Some(home), _) => PathBuf::from(home),
+        (None, None, Some(user)) => PathBuf::from(user).join(".dsh-ls"),
+        (None, None, None) => return Err(anyhow!("HOME is not set; say where to keep sessions with --home")),
+    };
+    std::path::absolute(&home).with_context(|| format!("`{}` is not a folder's name", home.display()))
+}

@@ -1,4 +1,38 @@
 //! The features: a folder or file each, and one line each in the table below. They use the spine's public
 //! parts only, and none imports another.
 
+use dsh_kernel::plugin::Plugin;
+
+mod agent_default_model;
+mod agent_loop;
+mod agents;
+mod fs;
+mod llm;
+mod llm_offline;
 mod offline;
+mod replay;
+mod session_store;
+mod sessions;
+mod system_prompt;
+mod tool_glob;
+mod tool_grep;
+mod tool_read;
+mod tools;
+
+/// Every plugin that rows can name.
+pub const PLUGINS: &[Plugin] = &[
+    agent_default_model::PLUGIN,
+    agent_loop::PLUGIN,
+    agents::PLUGIN,
+    fs::PLUGIN,
+    llm::PLUGIN,
+    llm_offline::PLUGIN,
+    replay::PLUGIN,
+    session_store::PLUGIN,
+    sessions::PLUGIN,
+    system_prompt::PLUGIN,
+    tool_glob::PLUGIN,
+    tool_grep::PLUGIN,
+    tool_read::PLUGIN,
+    tools::PLUGIN,
+];

@@ -1,1 +1,17 @@
+//! The method table at work: connections, their outboxes and subscriptions, and the NDJSON door.
+//!
+//! A door turns bytes into frames; what a frame means is decided here, the same for every door.
 
+pub mod connection;
+pub mod ndjson;
+pub mod outbox;
+
+mod cx;
+mod dispatch;
+mod frame;
+mod handlers;
+mod lanes;
+mod lifecycle;
+mod subscription;
+
+pub use cx::Server;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use dsh_protocol::event::Event;
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::session::FileHeader;
 use sha2::{Digest, Sha256};
@@ -166,6 +167,13 @@ impl Store for JsonlStore {
         let store = self.clone();
         blocking(move || store.list_now())
     }
+}
+
+/// Reads a log file wherever it stands. Changes nothing; the torn end of a crash is left out. Blocks.
+pub fn read_file(path: &Path) -> Result<(FileHeader, Vec<Event>), StoreError> {
+    let file = File::open(path).map_err(|error| storage("open", path, &error))?;
+    let log = read::log(&file).map_err(|error| error.in_file(path))?;
+    Ok((log.header, log.events))
 }
 
 /// Runs file work where it may block.

@@ -1,0 +1,228 @@
+//! `dsh-ls run`: one question, one answer. The answer goes to standard output, everything else to standard
+//! error.
+
+use std::io::{IsTerminal, Read, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow, bail};
+use dsh_protocol::content::{ContentBlock, visible_text};
+use dsh_protocol::event::{Event, EventData};
+use dsh_protocol::ids::SessionId;
+use dsh_protocol::params::session::Delivery;
+use dsh_protocol::turn::{AbortReason, Outcome};
+use dsh_runtime::agent::agent::{Agent, Cancel, Prompt};
+use dsh_runtime::agent::agents::NewSession;
+use dsh_runtime::agent::wait::{Waited, wait};
+use dsh_runtime::runtime::Runtime;
+use dsh_runtime::workspace::Workspace;
+
+use crate::cli::{RunArgs, complain};
+
+/// The turn failed.
+const FAILED: u8 = 1;
+/// The turn was cut, ran into a budget or was blocked.
+const CUT: u8 = 3;
+/// A person interrupted it.
+const INTERRUPTED: u8 = 130;
+
+pub(crate) async fn run(runtime: Runtime, args: RunArgs) -> ExitCode {
+    let outcome = ask(&runtime, &args).await;
+    runtime.close().await;
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            complain(&format!("{error:#}"));
+            ExitCode::from(crate::BAD_USAGE)
+        }
+    }
+}
+
+async fn ask(runtime: &Runtime, args: &RunArgs) -> anyhow::Result<u8> {
+    let text = prompt_text(args.prompt.as_deref())?;
+    let folder = args.common.workspace.first().map(|folder| std::path::absolute(folder)).transpose()?;
+    let folder = folder.as_deref().map(|folder| folder.to_string_lossy().into_owned());
+    let workspace = runtime.workspace(folder.as_deref()).await?;
+    let agent = session(&workspace, args).await?;
+    if !args.quiet {
+        announce(&workspace, &agent).await?;
+    }
+    let after = agent.log().last_seq();
+    let prompt = Prompt {
+        content: vec![ContentBlock::Text { text }],
+        delivery: Delivery::Followup,
+        client_message_id: None,
+    };
+    let receipt = agent.prompt(prompt).await?;
+    let mut printer = Printer { json: args.json, quiet: args.quiet, cursor: after };
+    let mut interrupted = false;
+    let mut events = agent.log().watch();
+    let waiting = wait(&agent, Some(&receipt.message_id));
+    tokio::pin!(waiting);
+    let waited = loop {
+        printer.print(&agent);
+        tokio::select! {
+            biased;
+            waited = &mut waiting => break waited?,
+            changed = events.changed() => changed.context("the session ended")?,
+            signal = interrupt() => {
+                signal?;
+                if std::mem::replace(&mut interrupted, true) {
+                    return Ok(INTERRUPTED);
+                }
+                let cancel = Cancel { turn: None, keep_queue: false, reason: AbortReason::User };
+                agent.cancel(cancel).await?;
+            }
+        }
+    };
+    // Everything up to the turn's end is on disk before the process says that it is done.
+    let _ = wait(&agent, None).await;
+    printer.print(&agent);
+    Ok(conclude(args, &waited, interrupted))
+}
+
+/// Waits for Ctrl-C or a request to end.
+async fn interrupt() -> anyhow::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted?,
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}
+
+/// The prompt, from the command line or from standard input.
+fn prompt_text(prompt: Option<&str>) -> anyhow::Result<String> {
+    let text = match prompt {
+        Some(prompt) if prompt != "-" => prompt.to_owned(),
+        None if std::io::stdin().is_terminal() => bail!("say what to ask: dsh-ls run PROMPT"),
+        Some(_) | None => {
+            let mut text = String::new();
+            std::io::stdin().lock().read_to_string(&mut text).context("cannot read the prompt")?;
+            text
+        }
+    };
+    if text.trim().is_empty() {
+        bail!("the prompt is blank");
+    }
+    if let Some(command) = text.strip_prefix('/') {
+        let name = command.split_whitespace().next().unwrap_or_default();
+        bail!("there is no command `/{name}`");
+    }
+    Ok(text)
+}
+
+/// The session to go on with, or a new one.
+async fn session(workspace: &Arc<Workspace>, args: &RunArgs) -> anyhow::Result<Agent> {
+    let agents = workspace.agents();
+    if let Some(id) = &args.session {
+        let id = SessionId::from(id.as_str());
+        if !id.is_choosable() {
+            bail!("there is no session `{id}`");
+        }
+        return Ok(agents.open(&id).await?);
+    }
+    if args.r#continue {
+        let sessions = agents.list().await?;
+        let newest = sessions.into_iter().find(|session| session.origin.is_none());
+        let newest = newest.ok_or_else(|| anyhow!("this folder has no session to go on with"))?;
+        return Ok(agents.open(&newest.session_id).await?);
+    }
+    Ok(agents.create(NewSession::default()).await?)
+}
+
+/// Says which model is asked and which others could be.
+async fn announce(workspace: &Workspace, agent: &Agent) -> anyhow::Result<()> {
+    let model = agent.info().await?.model;
+    let mut line = format!("model {model}");
+    let others: Vec<String> = workspace
+        .models()
+        .list(&model)
+        .into_iter()
+        .filter(|other| other.ready && !other.default)
+        .map(|other| format!("{}/{}", other.provider, other.model))
+        .collect();
+    if !others.is_empty() {
+        line.push_str(&format!(" (also ready: {}; choose with --model)", others.join(", ")));
+    }
+    progress(&line);
+    Ok(())
+}
+
+fn conclude(args: &RunArgs, waited: &Waited, interrupted: bool) -> u8 {
+    if !args.json && !waited.text.is_empty() {
+        print_line(&waited.text);
+    }
+    let (code, complaint) = match &waited.outcome {
+        Outcome::Completed => (0, None),
+        Outcome::MaxTokens => (CUT, Some("the answer was cut at the model's limit".to_owned())),
+        Outcome::Limit { what } => (CUT, Some(format!("a budget of the turn is used up: {what:?}"))),
+        Outcome::Blocked | Outcome::Rejected { .. } => (CUT, Some("the turn was blocked".to_owned())),
+        Outcome::Error { error } => (FAILED, Some(format!("{}: {}", error.code, error.message))),
+        Outcome::Failed { reason } => (FAILED, Some(reason.clone())),
+        Outcome::Aborted { .. } | Outcome::Discarded if interrupted => (INTERRUPTED, None),
+        Outcome::Aborted { .. }
+        | Outcome::Discarded
+        | Outcome::Interrupted
+        | Outcome::Idle
+        | Outcome::Pending
+        | Outcome::Parked => (FAILED, Some("the turn did not complete".to_owned())),
+    };
+    if let Some(complaint) = complaint {
+        complain(&complaint);
+    }
+    code
+}
+
+/// Prints what happens as it happens.
+struct Printer {
+    json: bool,
+    quiet: bool,
+    cursor: i64,
+}
+
+impl Printer {
+    fn print(&mut self, agent: &Agent) {
+        loop {
+            let page = agent.log().page(self.cursor, 1000, |_| true);
+            let Some(last) = page.events.last() else { return };
+            self.cursor = i64::try_from(last.seq).unwrap_or(i64::MAX);
+            for event in &page.events {
+                if self.json {
+                    print_line(&serde_json::to_string(event.as_ref()).unwrap_or_default());
+                }
+                if !self.quiet {
+                    show(event);
+                }
+            }
+        }
+    }
+}
+
+/// A line of progress for a tool that was called, and for what a model says beside calling tools.
+fn show(event: &Event) {
+    if let EventData::ToolCall(call) = &event.data {
+        progress(&format!("{} {}", call.name, call.arguments));
+    }
+    if let EventData::AssistantMessage(answer) = &event.data {
+        let content = &answer.message.content;
+        let calls = content.iter().any(|block| matches!(block, ContentBlock::ToolCall { .. }));
+        let text = visible_text(content);
+        if calls && !text.trim().is_empty() {
+            progress(&text);
+        }
+    }
+}
+
+/// A reader that has gone away, as `head` does, is no error.
+fn print_line(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+}
+
+fn progress(text: &str) {
+    let printable: String =
+        text.chars().map(|char| if char.is_control() && char != '\n' { '\u{fffd}' } else { char }).collect();
+    let _ = writeln!(std::io::stderr().lock(), "· {printable}");
+}

@@ -1,0 +1,28 @@
+//! Row `agent-default-model`: the model that is used when nobody chose one.
+
+use std::sync::Arc;
+
+use dsh_agent::agent_loop::DEFAULT_MODEL;
+use dsh_kernel::Context;
+use dsh_kernel::plugin::{Plugin, StartError, read_config};
+use dsh_protocol::ids::ModelId;
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::Value;
+
+pub(crate) const PLUGIN: Plugin = Plugin { name: "agent-default-model", inject: &[], start };
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Config {
+    provider: String,
+    model: String,
+}
+
+fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), StartError>> {
+    Box::pin(async move {
+        let config: Config = read_config(config)?;
+        let model = ModelId { provider: config.provider, model: config.model };
+        context.provide(&DEFAULT_MODEL, Arc::new(model))
+    })
+}

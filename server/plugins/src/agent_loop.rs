@@ -1,0 +1,69 @@
+//! Row `agent-loop`: the loop that runs every session's turns.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dsh_agent::agent_loop::{
+    AGENT_LOOP, AgentLoop, Budgets, DEFAULT_MODEL, StandardLoop, StandardLoopConfig,
+};
+use dsh_agent::host::HOST;
+use dsh_agent::prompt::SYSTEM_PROMPT;
+use dsh_agent::tools::TOOLS;
+use dsh_kernel::Context;
+use dsh_kernel::plugin::{Plugin, StartError, read_config};
+use dsh_llm::models::LLM;
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::Value;
+
+pub(crate) const PLUGIN: Plugin = Plugin {
+    name: "agent-loop",
+    inject: &["host", "llm", "tools", "systemPrompt", "defaultModel"],
+    start,
+};
+
+#[derive(Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+struct Config {
+    max_parallel_tool_calls: usize,
+    budgets: BudgetsConfig,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { max_parallel_tool_calls: 10, budgets: BudgetsConfig::default() }
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+struct BudgetsConfig {
+    steps: Option<u64>,
+    minutes: Option<u64>,
+    tokens: Option<u64>,
+}
+
+fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), StartError>> {
+    Box::pin(async move {
+        let config: Config = read_config(config)?;
+        if config.max_parallel_tool_calls == 0 {
+            return Err(StartError::Config("`maxParallelToolCalls` must be at least 1".to_owned()));
+        }
+        let defaults = Budgets::default();
+        let minutes = config.budgets.minutes.map(|minutes| Duration::from_secs(minutes.saturating_mul(60)));
+        let agent_loop = StandardLoop::new(StandardLoopConfig {
+            host: context.get(&HOST)?,
+            models: context.get(&LLM)?,
+            tools: context.get(&TOOLS)?,
+            prompt: context.get(&SYSTEM_PROMPT)?,
+            default_model: context.get(&DEFAULT_MODEL)?,
+            max_parallel_tool_calls: config.max_parallel_tool_calls,
+            budgets: Budgets {
+                steps: config.budgets.steps.unwrap_or(defaults.steps),
+                time: minutes.unwrap_or(defaults.time),
+                tokens: config.budgets.tokens,
+            },
+        });
+        context.provide(&AGENT_LOOP, Arc::new(agent_loop) as Arc<dyn AgentLoop>)
+    })
+}

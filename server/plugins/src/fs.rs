@@ -1,0 +1,138 @@
+//! Row `fs`: the `fs` and `search` services, confined to the workspace folder.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dsh_agent::files::{Answer, FS, FileSystem, SEARCH, Search, Visit};
+use dsh_agent::host::HOST;
+use dsh_agent::tool::ToolFailure;
+use dsh_kernel::Context;
+use dsh_kernel::plugin::{Plugin, StartError, read_config};
+use dsh_protocol::workspace::{
+    GlobArguments, GlobValue, GrepArguments, GrepValue, ReadArguments, ReadValue, ToolErrorCode,
+};
+use dsh_session::store::BoxFuture;
+use dsh_workspace::stop::Stop;
+use dsh_workspace::{Failure, Folder, Options};
+use serde::Deserialize;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) const PLUGIN: Plugin = Plugin { name: "fs", inject: &["host"], start };
+
+/// How long a call may work before it answers with what it has: well under a tool's own deadline.
+const PATIENCE: Duration = Duration::from_secs(25);
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+struct Config {
+    /// Refuses files with more than one hard link.
+    deny_hardlinks: bool,
+    /// Names that no tool shows, as globs without regard to case. Absent: the built-in list.
+    secrets: Option<Vec<String>>,
+}
+
+fn start(
+    context: Context,
+    config: Value,
+) -> futures_util::future::BoxFuture<'static, Result<(), StartError>> {
+    Box::pin(async move {
+        let config: Config = read_config(config)?;
+        let mut options = Options { deny_hardlinks: config.deny_hardlinks, ..Options::default() };
+        if let Some(secrets) = config.secrets {
+            options.secrets = secrets;
+        }
+        let host = context.get(&HOST)?;
+        let folder = Folder::open(&host.workspace, options)
+            .map_err(|failure| StartError::Failed(failure.to_string()))?;
+        let confined = Arc::new(Confined { folder: Arc::new(folder) });
+        context.provide(&FS, Arc::clone(&confined) as Arc<dyn FileSystem>)?;
+        context.provide(&SEARCH, confined as Arc<dyn Search>)
+    })
+}
+
+/// The folder and nothing else.
+struct Confined {
+    folder: Arc<Folder>,
+}
+
+impl Confined {
+    /// Runs file work on a thread that may block. It stops soon after `cancel`, or when the future is
+    /// dropped.
+    fn run<T: Send + 'static>(
+        &self,
+        cancel: CancellationToken,
+        work: impl FnOnce(&Folder, &Stop) -> Result<T, Failure> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T, ToolFailure>> {
+        let folder = Arc::clone(&self.folder);
+        Box::pin(async move {
+            let stop = Stop::new(Some(PATIENCE));
+            let _stopped_when_dropped = StopOnDrop(stop.clone());
+            let stopping = stop.clone();
+            let mut working = tokio::task::spawn_blocking(move || work(&folder, &stop));
+            let finished = tokio::select! {
+                finished = &mut working => finished,
+                () = cancel.cancelled() => {
+                    stopping.cancel();
+                    working.await
+                }
+            };
+            match finished {
+                Ok(outcome) => outcome.map_err(|failure| ToolFailure::new(failure.code, failure.message)),
+                Err(error) => {
+                    tracing::error!(%error, "file work broke");
+                    Err(ToolFailure::new(
+                        ToolErrorCode::FsIoError,
+                        "the file work failed unexpectedly; try a smaller call",
+                    ))
+                }
+            }
+        })
+    }
+}
+
+struct StopOnDrop(Stop);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+fn answer<T>(answer: dsh_workspace::Answer<T>) -> Answer<T> {
+    Answer { value: answer.value, notes: answer.notes }
+}
+
+impl FileSystem for Confined {
+    fn read(
+        &self,
+        arguments: ReadArguments,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<Answer<ReadValue>, ToolFailure>> {
+        self.run(cancel, move |folder, stop| folder.read(&arguments, stop).map(answer))
+    }
+}
+
+impl Search for Confined {
+    fn grep(
+        &self,
+        arguments: GrepArguments,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<Answer<GrepValue>, ToolFailure>> {
+        self.run(cancel, move |folder, stop| folder.grep(&arguments, stop).map(answer))
+    }
+
+    fn glob(
+        &self,
+        arguments: GlobArguments,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<Answer<GlobValue>, ToolFailure>> {
+        self.run(cancel, move |folder, stop| folder.glob(&arguments, stop).map(answer))
+    }
+
+    fn scan(&self, visit: Visit, cancel: CancellationToken) -> BoxFuture<'static, Result<(), ToolFailure>> {
+        self.run(cancel, move |folder, stop| {
+            folder.scan(stop, |path, text| visit(path, text)).map(|_summary| ())
+        })
+    }
+}

@@ -1,0 +1,7 @@
+//! One function for each method, a file for each noun.
+
+pub(crate) mod errors;
+pub(crate) mod model;
+pub(crate) mod server;
+pub(crate) mod session;
+pub(crate) mod tool;

@@ -1,0 +1,63 @@
+//! How failures of the runtime look on the wire.
+
+use dsh_protocol::error::{ErrorKind, RpcError};
+use dsh_runtime::agent::agent::CommandError;
+use dsh_runtime::agent::agents::OpenError;
+use dsh_runtime::runtime::{SessionError, WorkspaceError};
+use dsh_runtime::session::store::StoreError;
+use dsh_runtime::workspace::FolderNameError;
+use serde_json::json;
+
+pub(crate) fn workspace(error: &WorkspaceError) -> RpcError {
+    let message = error.to_string();
+    match error {
+        WorkspaceError::Name(FolderNameError::NotAPath(_)) | WorkspaceError::Ambiguous(_) => {
+            RpcError::invalid_params(message)
+        }
+        WorkspaceError::Name(FolderNameError::NotFound(_))
+        | WorkspaceError::NotOpen(_)
+        | WorkspaceError::NoneOpen => RpcError::domain(ErrorKind::WorkspaceNotFound, message)
+            .with_hint("open the folder when the server starts, or name one that is open"),
+        WorkspaceError::Mount(_) => RpcError::domain(ErrorKind::ConfigInvalid, message),
+    }
+}
+
+pub(crate) fn session(error: &SessionError) -> RpcError {
+    match error {
+        SessionError::NotFound(id) => {
+            RpcError::domain(ErrorKind::SessionNotFound, error.to_string())
+                .with_fact("sessionId", json!(id))
+        }
+        SessionError::Open(error) => open(error),
+    }
+}
+
+pub(crate) fn open(error: &OpenError) -> RpcError {
+    match error {
+        OpenError::Command(error) => command(error),
+        OpenError::Store(StoreError::Taken(_)) => RpcError::invalid_params(error.to_string()),
+        OpenError::Store(StoreError::NotFound(_)) => {
+            RpcError::domain(ErrorKind::SessionNotFound, error.to_string())
+        }
+        OpenError::Store(StoreError::Damaged { line, .. }) => {
+            RpcError::domain(ErrorKind::LogDamaged, error.to_string())
+                .with_fact("line", json!(line))
+        }
+        OpenError::Store(StoreError::Unsupported(_)) => {
+            RpcError::domain(ErrorKind::LogUnsupported, error.to_string())
+        }
+        OpenError::Store(StoreError::Storage(_)) => {
+            RpcError::domain(ErrorKind::StorageFailed, error.to_string())
+        }
+    }
+}
+
+pub(crate) fn command(error: &CommandError) -> RpcError {
+    let kind = match error {
+        CommandError::Closed => ErrorKind::ShuttingDown,
+        CommandError::WriterConflict => ErrorKind::WriterConflict,
+        CommandError::Storage(_) => ErrorKind::StorageFailed,
+        CommandError::Damaged(_) => ErrorKind::LogDamaged,
+    };
+    RpcError::domain(kind, error.to_string())
+}

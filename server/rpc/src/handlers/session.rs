@@ -1,0 +1,246 @@
+//! The `session/…` methods that change a session or tell of it. Those that read its log are in `log`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dsh_protocol::content::ContentBlock;
+use dsh_protocol::error::{ErrorKind, RpcError};
+use dsh_protocol::ids::{MessageId, ModelId, SessionId};
+use dsh_protocol::params::session::{
+    ModelChoice, SessionCancelParams, SessionCancelResult, SessionGetResult, SessionIdParams,
+    SessionListParams, SessionListResult, SessionNewParams, SessionNewResult, SessionPromptParams,
+    SessionPromptResult, SessionWaitParams, SessionWaitResult,
+};
+use dsh_protocol::session::SessionInfo;
+use dsh_protocol::turn::{AbortReason, Outcome};
+use dsh_runtime::agent::agent::{Agent, Cancel, Prompt};
+use dsh_runtime::agent::agents::NewSession;
+use dsh_runtime::agent::wait::{Waited, wait as wait_for};
+use dsh_runtime::workspace::Workspace;
+use serde_json::json;
+
+use crate::cx::Cx;
+use crate::handlers::errors;
+
+mod log;
+
+pub(crate) use log::{events, messages, subscribe, unsubscribe};
+
+/// How many sessions a list returns unless told, and at most.
+const LIST: u64 = 50;
+const LIST_MOST: u64 = 500;
+
+/// The agent of a session.
+async fn agent(cx: &Cx, id: &SessionId) -> Result<Agent, RpcError> {
+    let (_, agent) =
+        cx.server.runtime.session(id).await.map_err(|error| errors::session(&error))?;
+    Ok(agent)
+}
+
+/// The agent of a session, after what a crash left open was closed.
+async fn repaired(cx: &Cx, id: &SessionId) -> Result<Agent, RpcError> {
+    let agent = agent(cx, id).await?;
+    agent.repair().await.map_err(|error| errors::command(&error))?;
+    Ok(agent)
+}
+
+pub(crate) async fn new(cx: &Cx, params: SessionNewParams) -> Result<SessionNewResult, RpcError> {
+    if params.additional_workspaces.is_some_and(|folders| !folders.is_empty()) {
+        return Err(RpcError::domain(ErrorKind::Unsupported, "a session works in one folder")
+            .with_hint("leave `additionalWorkspaces` out"));
+    }
+    if let Some(id) = &params.session_id
+        && !id.is_choosable()
+    {
+        return Err(RpcError::invalid_params("`sessionId` must be 1 to 64 of A-Z a-z 0-9 _ -"));
+    }
+    let runtime = &cx.server.runtime;
+    let workspace = runtime
+        .workspace(params.workspace.as_deref())
+        .await
+        .map_err(|error| errors::workspace(&error))?;
+    let model = params.model.map(|choice| model(&workspace, choice)).transpose()?;
+    let title = params.title.filter(|title| !title.trim().is_empty());
+    let session = NewSession { id: params.session_id, title, model };
+    let agent = workspace.agents().create(session).await.map_err(|error| errors::open(&error))?;
+    runtime.remember(agent.id().clone(), &workspace);
+    Ok(SessionNewResult { session: info(&agent).await? })
+}
+
+/// The model that a client names. Its provider must be mounted; whether it answers is for the turn to see.
+fn model(workspace: &Arc<Workspace>, choice: ModelChoice) -> Result<ModelId, RpcError> {
+    let model = match choice {
+        ModelChoice::Id(model) => model,
+        ModelChoice::Name(name) => ModelId::parse(&name)
+            .ok_or_else(|| RpcError::invalid_params(format!("`{name}` is not PROVIDER/MODEL")))?,
+    };
+    if workspace.models().adapter(&model.provider).is_none() {
+        let message = format!("no adapter serves the provider `{}`", model.provider);
+        return Err(RpcError::domain(ErrorKind::ModelNotFound, message)
+            .with_hint("`model/list` tells which models there are"));
+    }
+    Ok(model)
+}
+
+async fn info(agent: &Agent) -> Result<SessionInfo, RpcError> {
+    agent.info().await.map_err(|error| errors::command(&error))
+}
+
+pub(crate) async fn list(
+    cx: &Cx,
+    params: SessionListParams,
+) -> Result<SessionListResult, RpcError> {
+    let runtime = &cx.server.runtime;
+    let workspaces = match params.workspace.as_deref() {
+        Some(name) => runtime.workspace(Some(name)).await.map(|workspace| vec![workspace]),
+        None => runtime.workspaces().await,
+    }
+    .map_err(|error| errors::workspace(&error))?;
+    let mut sessions = Vec::new();
+    for workspace in workspaces {
+        sessions.extend(workspace.agents().list().await.map_err(|error| errors::open(&error))?);
+    }
+    sessions.sort_by_key(position);
+    let query = params.query.unwrap_or_default().to_lowercase();
+    let children = params.include_children.unwrap_or(false);
+    sessions.retain(|session| (children || session.origin.is_none()) && has(session, &query));
+    if let Some(cursor) = params.cursor {
+        let behind: (i64, String) = serde_json::from_str(&cursor).map_err(|_| {
+            RpcError::domain(ErrorKind::CursorInvalid, "the cursor is not one of this list")
+        })?;
+        sessions.retain(|session| position(session) > behind);
+    }
+    let limit =
+        usize::try_from(params.limit.unwrap_or(LIST).clamp(1, LIST_MOST)).unwrap_or(usize::MAX);
+    let more = sessions.len() > limit;
+    sessions.truncate(limit);
+    let next_cursor =
+        sessions.last().filter(|_| more).map(|session| json!(position(session)).to_string());
+    Ok(SessionListResult { sessions, next_cursor })
+}
+
+/// Where a session stands in the list: last updated first.
+fn position(session: &SessionInfo) -> (i64, String) {
+    (-i64::try_from(session.updated_at).unwrap_or(i64::MAX), session.session_id.0.clone())
+}
+
+fn has(session: &SessionInfo, query: &str) -> bool {
+    let title = session.title.as_deref().unwrap_or_default().to_lowercase();
+    title.contains(query) || session.session_id.as_str().to_lowercase().contains(query)
+}
+
+pub(crate) async fn get(cx: &Cx, params: SessionIdParams) -> Result<SessionGetResult, RpcError> {
+    let agent = repaired(cx, &params.session_id).await?;
+    let session = info(&agent).await?;
+    Ok(agent.log().read(|fold| SessionGetResult {
+        session,
+        usage: fold.usage,
+        totals: fold.totals,
+        queue: fold.inbox.queue(),
+        pending_approvals: Vec::new(),
+    }))
+}
+
+pub(crate) async fn prompt(
+    cx: &Cx,
+    params: SessionPromptParams,
+) -> Result<SessionPromptResult, RpcError> {
+    let content = match (params.text, params.content) {
+        (Some(text), None) => vec![ContentBlock::Text { text }],
+        (None, Some(content)) => content,
+        (Some(_), Some(_)) => {
+            return Err(RpcError::invalid_params("give `text` or `content`, not both"));
+        }
+        (None, None) => return Err(RpcError::invalid_params("a prompt needs `text` or `content`")),
+    };
+    check_content(&content)?;
+    let agent = agent(cx, &params.session_id).await?;
+    let receipt = agent
+        .prompt(Prompt {
+            content,
+            delivery: params.delivery.unwrap_or_default(),
+            client_message_id: params.client_message_id,
+        })
+        .await
+        .map_err(|error| errors::command(&error))?;
+    Ok(SessionPromptResult { message_id: receipt.message_id, delivery: receipt.delivery })
+}
+
+/// Only what a person can say is accepted, and something must be said.
+fn check_content(content: &[ContentBlock]) -> Result<(), RpcError> {
+    let mut says_something = false;
+    for block in content {
+        match block {
+            ContentBlock::Text { text } => says_something |= !text.trim().is_empty(),
+            ContentBlock::Image { data, attachment, .. } => {
+                if data.is_some() == attachment.is_some() {
+                    return Err(RpcError::invalid_params("an image needs `data` or `attachment`"));
+                }
+                says_something = true;
+            }
+            ContentBlock::Resource { .. } => says_something = true,
+            ContentBlock::Reasoning { .. }
+            | ContentBlock::ToolCall { .. }
+            | ContentBlock::ToolResult { .. } => {
+                return Err(RpcError::invalid_params(
+                    "a prompt holds text, images and resources only",
+                ));
+            }
+        }
+    }
+    if says_something { Ok(()) } else { Err(RpcError::invalid_params("the prompt is blank")) }
+}
+
+pub(crate) async fn cancel(
+    cx: &Cx,
+    params: SessionCancelParams,
+) -> Result<SessionCancelResult, RpcError> {
+    let agent = agent(cx, &params.session_id).await?;
+    let cancel = Cancel {
+        turn: params.turn,
+        keep_queue: params.keep_queue.unwrap_or(false),
+        reason: AbortReason::User,
+    };
+    let cancelled = agent.cancel(cancel).await.map_err(|error| errors::command(&error))?;
+    Ok(SessionCancelResult { cancelled: cancelled.cancelled, discarded: cancelled.discarded })
+}
+
+pub(crate) async fn wait(
+    cx: &Cx,
+    params: SessionWaitParams,
+) -> Result<SessionWaitResult, RpcError> {
+    let agent = agent(cx, &params.session_id).await?;
+    let message = params.message_id.as_ref();
+    let patience = async {
+        match params.timeout_ms {
+            Some(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
+            None => std::future::pending().await,
+        }
+    };
+    let waited = tokio::select! {
+        biased;
+        waited = wait_for(&agent, message) => waited,
+        () = patience => Ok(Waited::without_turn(Outcome::Pending)),
+        () = nothing_will_wake(cx, &agent, message) => Ok(Waited::without_turn(Outcome::Pending)),
+    }
+    .map_err(|error| {
+        RpcError::domain(ErrorKind::MessageNotFound, error.to_string())
+            .with_fact("messageId", json!(error.0))
+    })?;
+    Ok(SessionWaitResult {
+        turn: waited.turn,
+        outcome: waited.outcome,
+        text: waited.text,
+        usage: waited.usage,
+    })
+}
+
+/// Waits until the client can say nothing more and the session rests: a message that was injected and that no
+/// turn has taken by then stays where it is.
+async fn nothing_will_wake(cx: &Cx, agent: &Agent, message: Option<&MessageId>) {
+    cx.input_ended.cancelled().await;
+    let rested = wait_for(agent, None).await;
+    if message.is_none() || rested.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,88 @@
+//! The `session/…` methods that read a session's log.
+
+use dsh_protocol::error::{ErrorKind, RpcError};
+use dsh_protocol::event::Event;
+use dsh_protocol::message::Message;
+use dsh_protocol::params::lifecycle::NoParams;
+use dsh_protocol::params::session::{
+    SessionEventsParams, SessionEventsResult, SessionIdParams, SessionMessagesParams,
+    SessionMessagesResult, SessionSubscribeParams, SessionSubscribeResult,
+};
+use dsh_runtime::session::fold::Fold;
+use serde_json::json;
+
+use super::{agent, repaired};
+use crate::cx::Cx;
+use crate::subscription::Subscription;
+
+/// How many events a page has unless told, and at most.
+const PAGE: u64 = 500;
+const PAGE_MOST: u64 = 5000;
+
+pub(crate) async fn events(
+    cx: &Cx,
+    params: SessionEventsParams,
+) -> Result<SessionEventsResult, RpcError> {
+    let agent = agent(cx, &params.session_id).await?;
+    let after = params.after.unwrap_or(-1);
+    check_cursor(after, agent.log().last_seq())?;
+    let limit =
+        usize::try_from(params.limit.unwrap_or(PAGE).clamp(1, PAGE_MOST)).unwrap_or(usize::MAX);
+    let page = agent.log().page(after, limit, |event| {
+        params.types.as_ref().is_none_or(|types| types.iter().any(|name| name == event.data.name()))
+    });
+    Ok(SessionEventsResult {
+        events: page.events.iter().map(|event| Event::clone(event)).collect(),
+        last_seq: page.last_seq,
+        more: page.more,
+    })
+}
+
+pub(crate) async fn messages(
+    cx: &Cx,
+    params: SessionMessagesParams,
+) -> Result<SessionMessagesResult, RpcError> {
+    let agent = agent(cx, &params.session_id).await?;
+    let last_seq = agent.log().last_seq();
+    let at = params.at.unwrap_or(last_seq);
+    check_cursor(at, last_seq)?;
+    let result = |fold: &Fold| SessionMessagesResult {
+        header: fold.header.clone(),
+        messages: fold.surface.messages().iter().map(|message| Message::clone(message)).collect(),
+    };
+    if at == last_seq {
+        return Ok(agent.log().read(result));
+    }
+    let events = agent.log().page(-1, usize::try_from(at + 1).unwrap_or(0), |_| true).events;
+    match Fold::of(events.iter().map(AsRef::as_ref)) {
+        Ok(fold) => Ok(result(&fold)),
+        Err(violation) => Err(RpcError::domain(ErrorKind::LogDamaged, violation.to_string())),
+    }
+}
+
+pub(crate) async fn subscribe(
+    cx: &Cx,
+    params: SessionSubscribeParams,
+) -> Result<(SessionSubscribeResult, Subscription), RpcError> {
+    let agent = repaired(cx, &params.session_id).await?;
+    let last_seq = agent.log().last_seq();
+    let after = params.after.unwrap_or(last_seq);
+    check_cursor(after, last_seq)?;
+    let chunks = params.chunks.unwrap_or(true);
+    let subscription = Subscription::new(agent.log().clone(), after, last_seq, chunks);
+    Ok((SessionSubscribeResult { last_seq }, subscription))
+}
+
+pub(crate) fn unsubscribe(cx: &Cx, params: &SessionIdParams) -> NoParams {
+    cx.outbox.unsubscribe(&params.session_id);
+    NoParams {}
+}
+
+/// A cursor lies in the log or just before it.
+fn check_cursor(cursor: i64, last_seq: i64) -> Result<(), RpcError> {
+    if (-1..=last_seq).contains(&cursor) {
+        return Ok(());
+    }
+    let message = format!("the cursor {cursor} lies outside the log, whose last seq is {last_seq}");
+    Err(RpcError::domain(ErrorKind::CursorInvalid, message).with_fact("lastSeq", json!(last_seq)))
+}

@@ -1,0 +1,176 @@
+//! What waits to be sent to one client, bounded without ever losing an answer or an event.
+//!
+//! Answers are kept until they are delivered; past a limit the connection stops reading. Notices about a
+//! session replace each other. Events are not kept at all: a subscription is a place in the log.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dsh_protocol::ids::SessionId;
+use dsh_protocol::notifications::{Notification, SessionChanged};
+use dsh_runtime::notices::Listener;
+use indexmap::IndexMap;
+use tokio::sync::Notify;
+
+use crate::frame;
+use crate::subscription::Subscription;
+
+/// About how many bytes of frames are handed out at once.
+const BATCH_BYTES: usize = 256 * 1024;
+
+/// What waits to be sent to one client.
+#[derive(Default)]
+pub struct Outbox {
+    state: Mutex<State>,
+    /// Something waits.
+    filled: Notify,
+    /// Something was handed out.
+    drained: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    responses: VecDeque<Vec<u8>>,
+    response_bytes: usize,
+    /// The last notice of each kind about each session.
+    notices: IndexMap<(&'static str, SessionId), Notification>,
+    subscriptions: IndexMap<SessionId, Subscription>,
+    /// The subscription whose turn is next.
+    next: usize,
+    /// No more will be added; the writer ends when nothing waits.
+    closed: bool,
+}
+
+impl Outbox {
+    /// Adds an answer. Never refused: see [`Outbox::room`].
+    pub(crate) fn respond(&self, frame: Vec<u8>) {
+        {
+            let mut state = self.lock();
+            state.response_bytes += frame.len();
+            state.responses.push_back(frame);
+        }
+        self.filled.notify_one();
+    }
+
+    /// Adds a subscription in place of the one that the session had. Events follow answers that were added
+    /// before.
+    pub(crate) fn subscribe(self: &Arc<Self>, subscription: Subscription) {
+        let mut events = subscription.watch();
+        let outbox = Arc::downgrade(self);
+        let stopped = subscription.stopped();
+        self.lock().subscriptions.insert(subscription.session_id().clone(), subscription);
+        self.filled.notify_one();
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    () = stopped.cancelled() => return,
+                    changed = events.changed() => if changed.is_err() { return },
+                }
+                let Some(outbox) = outbox.upgrade() else { return };
+                outbox.filled.notify_one();
+            }
+        });
+    }
+
+    /// Ends a session's subscription, if it has one.
+    pub(crate) fn unsubscribe(&self, session: &SessionId) {
+        self.lock().subscriptions.shift_remove(session);
+    }
+
+    /// Waits until less than `bytes` of answers wait.
+    pub(crate) async fn room(&self, bytes: usize) {
+        loop {
+            let drained = self.drained.notified();
+            tokio::pin!(drained);
+            // Registered before the look, so that no hand-out in between is missed.
+            drained.as_mut().enable();
+            if self.lock().response_bytes < bytes {
+                return;
+            }
+            drained.await;
+        }
+    }
+
+    /// Ends the outbox: what waits is still handed out.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.filled.notify_one();
+    }
+
+    /// Waits for frames and takes a batch of them; `None` once the outbox is closed and empty.
+    pub async fn take(&self) -> Option<Vec<Vec<u8>>> {
+        loop {
+            let filled = self.filled.notified();
+            let (frames, closed) = self.take_now();
+            if !frames.is_empty() {
+                self.drained.notify_waiters();
+                return Some(frames);
+            }
+            if closed {
+                return None;
+            }
+            filled.await;
+        }
+    }
+
+    /// Answers first, then notices, then events of each subscription in turn.
+    fn take_now(&self) -> (Vec<Vec<u8>>, bool) {
+        let mut state = self.lock();
+        let mut frames = Vec::new();
+        let mut bytes = 0;
+        while bytes < BATCH_BYTES
+            && let Some(frame) = state.responses.pop_front()
+        {
+            state.response_bytes -= frame.len();
+            bytes += frame.len();
+            frames.push(frame);
+        }
+        for (_, notice) in std::mem::take(&mut state.notices) {
+            let frame = frame::notification(&notice);
+            bytes += frame.len();
+            frames.push(frame);
+        }
+        let count = state.subscriptions.len();
+        for turn in 0..count {
+            if bytes >= BATCH_BYTES {
+                break;
+            }
+            let at = (state.next + turn) % count;
+            if let Some((_, subscription)) = state.subscriptions.get_index_mut(at) {
+                bytes += subscription.take(BATCH_BYTES - bytes, &mut frames);
+            }
+        }
+        if count > 0 {
+            state.next = (state.next + 1) % count;
+        }
+        (frames, state.closed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Listener for Outbox {
+    fn notice(&self, notice: &Notification) {
+        let key = match notice {
+            Notification::SessionStatus(status) => ("status", status.session_id.clone()),
+            Notification::SessionChanged(SessionChanged::Changed { session }) => {
+                ("changed", session.session_id.clone())
+            }
+            Notification::SessionChanged(SessionChanged::Removed { removed }) => {
+                ("changed", removed.clone())
+            }
+            Notification::SessionCaughtUp(_)
+            | Notification::SessionEvent(_)
+            | Notification::SessionLagged(_) => return,
+        };
+        {
+            let mut state = self.lock();
+            // The newest stands last, so that order in time is kept.
+            state.notices.shift_remove(&key);
+            state.notices.insert(key, notice.clone());
+        }
+        self.filled.notify_one();
+    }
+}

@@ -1,0 +1,119 @@
+//! A client's place in a session's log.
+
+use std::sync::Arc;
+
+use dsh_protocol::event::{Event, EventData};
+use dsh_protocol::ids::SessionId;
+use dsh_protocol::notifications::{Notification, SessionCaughtUp, SessionEvent, SessionLagged};
+use dsh_runtime::session::log::Log;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::frame;
+
+/// How many events are looked at in one go.
+const PAGE: usize = 256;
+
+/// How far, in events, a client may fall behind what is live before chunks are left out.
+const LAG: i64 = 20_000;
+
+/// A client's place in a session's log. It costs the same however far behind the client is.
+pub(crate) struct Subscription {
+    log: Arc<Log>,
+    /// The last event that was sent or passed over.
+    cursor: i64,
+    /// Where the replay ends, until the client was told that it has.
+    replay_end: Option<i64>,
+    /// Whether chunk events are sent.
+    chunks: bool,
+    /// Chunk events that were left out and not announced yet.
+    left_out: Option<(u64, u64)>,
+    stopped: CancellationToken,
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.stopped.cancel();
+    }
+}
+
+impl Subscription {
+    /// A subscription that sends events with a greater seq than `after`. The replay ends at `last_seq`.
+    pub(crate) fn new(log: Arc<Log>, after: i64, last_seq: i64, chunks: bool) -> Self {
+        Self {
+            log,
+            cursor: after,
+            replay_end: Some(last_seq),
+            chunks,
+            left_out: None,
+            stopped: CancellationToken::new(),
+        }
+    }
+
+    pub(crate) fn session_id(&self) -> &SessionId {
+        &self.log.header().id
+    }
+
+    pub(crate) fn watch(&self) -> watch::Receiver<i64> {
+        self.log.watch()
+    }
+
+    /// Fires when the subscription has ended.
+    pub(crate) fn stopped(&self) -> CancellationToken {
+        self.stopped.clone()
+    }
+
+    /// Adds frames for up to about `budget` bytes; returns how many bytes they have.
+    pub(crate) fn take(&mut self, budget: usize, frames: &mut Vec<Vec<u8>>) -> usize {
+        let mut bytes = 0;
+        while bytes < budget {
+            if self.replay_end.is_some_and(|end| self.cursor >= end) {
+                self.replay_end = None;
+                let caught_up =
+                    SessionCaughtUp { session_id: self.session_id().clone(), seq: self.cursor };
+                bytes += push(frames, &Notification::SessionCaughtUp(caught_up));
+            }
+            // A replay stops where it ends, so that the client is told at the right place.
+            let most = match self.replay_end {
+                Some(end) => PAGE.min(usize::try_from(end - self.cursor).unwrap_or(PAGE)),
+                None => PAGE,
+            };
+            let page = self.log.page(self.cursor, most, |_| true);
+            let lags = self.replay_end.is_none() && page.last_seq - self.cursor > LAG;
+            let Some(last) = page.events.last() else { break };
+            self.cursor = i64::try_from(last.seq).unwrap_or(i64::MAX);
+            for event in &page.events {
+                bytes += self.push_event(event, lags, frames);
+            }
+        }
+        bytes
+    }
+
+    fn push_event(&mut self, event: &Arc<Event>, lags: bool, frames: &mut Vec<Vec<u8>>) -> usize {
+        if matches!(event.data, EventData::AssistantChunk(_)) {
+            if !self.chunks {
+                return 0;
+            }
+            if lags {
+                let from = self.left_out.map_or(event.seq, |(from, _)| from);
+                self.left_out = Some((from, event.seq));
+                return 0;
+            }
+        }
+        let session_id = self.session_id().clone();
+        let mut bytes = 0;
+        if let Some((from, to)) = self.left_out.take() {
+            let lagged = SessionLagged { session_id: session_id.clone(), from, to };
+            bytes += push(frames, &Notification::SessionLagged(lagged));
+        }
+        let event = SessionEvent { session_id, event: Event::clone(event) };
+        bytes + push(frames, &Notification::SessionEvent(event))
+    }
+}
+
+fn push(frames: &mut Vec<Vec<u8>>, notification: &Notification) -> usize {
+    let frame = frame::notification(notification);
+    let bytes = frame.len();
+    frames.push(frame);
+    bytes
+}

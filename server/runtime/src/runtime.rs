@@ -1,0 +1,256 @@
+//! All workspace folders of one process.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dsh_agent::agent::Agent;
+use dsh_agent::agents::OpenError;
+use dsh_agent::host::{Host, NewId, time_ordered_ids};
+use dsh_protocol::ids::{ModelId, SessionId};
+use dsh_session::clock::{Clock, system};
+use dsh_session::store::StoreError;
+use tokio::sync::OnceCell;
+
+use crate::notices::Notices;
+use crate::rows::default_rows;
+use crate::workspace::{FolderNameError, MountError, Workspace, folder_path, folder_uri};
+
+/// What a runtime is started with.
+#[derive(Clone)]
+pub struct RuntimeConfig {
+    /// The folder for everything that is kept.
+    pub home: PathBuf,
+    /// The model that a person forced for this process.
+    pub forced_model: Option<ModelId>,
+    /// The model that the environment names.
+    pub environment_model: Option<ModelId>,
+    /// Tells the time.
+    pub clock: Clock,
+    /// Makes ids.
+    pub new_id: NewId,
+}
+
+impl RuntimeConfig {
+    /// The system's clock and ids, and nobody's choice of a model.
+    pub fn new(home: PathBuf) -> Self {
+        Self {
+            home,
+            forced_model: None,
+            environment_model: None,
+            clock: system(),
+            new_id: time_ordered_ids(),
+        }
+    }
+}
+
+/// The folders by their canonical paths, each mounted at its first use.
+type Folders = BTreeMap<PathBuf, Arc<OnceCell<Arc<Workspace>>>>;
+
+/// All workspace folders of one process.
+pub struct Runtime {
+    config: RuntimeConfig,
+    notices: Notices,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Folders as clients named them, not looked at yet: opening one must not touch the disk.
+    named: Vec<PathBuf>,
+    folders: Folders,
+    /// Where sessions were found, so that each is looked for once.
+    found: BTreeMap<SessionId, Arc<Workspace>>,
+}
+
+/// Why there is no such folder to work in.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// The name is not that of a folder.
+    #[error(transparent)]
+    Name(#[from] FolderNameError),
+    /// The folder exists but is not open here.
+    #[error("the folder `{0}` is not open in this server")]
+    NotOpen(String),
+    /// No folder is open.
+    #[error("no folder is open")]
+    NoneOpen,
+    /// Several folders are open and none was named.
+    #[error("several folders are open; name one of them as `workspace`: {}", .0.join(", "))]
+    Ambiguous(Vec<String>),
+    /// The folder's plugins do not run.
+    #[error(transparent)]
+    Mount(#[from] MountError),
+}
+
+/// Why there is no such session.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// No open folder has it.
+    #[error("there is no session `{0}` in the open folders")]
+    NotFound(SessionId),
+    /// Its log cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+}
+
+impl Runtime {
+    /// A runtime without folders. Touches nothing yet.
+    pub fn new(config: RuntimeConfig) -> Self {
+        Self { config, notices: Notices::default(), state: Mutex::default() }
+    }
+
+    /// Tells what happens to sessions.
+    pub fn notices(&self) -> &Notices {
+        &self.notices
+    }
+
+    /// Opens a folder by its URI or path. Only remembers the name: the disk is looked at when the folder is
+    /// first used.
+    pub fn open_folder(&self, name: &str) -> Result<(), FolderNameError> {
+        let path = folder_path(name)?;
+        let mut state = self.lock();
+        if !state.named.contains(&path) {
+            state.named.push(path);
+        }
+        Ok(())
+    }
+
+    /// The folder that a client means: the named one, or the only one that is open. Its plugins are mounted
+    /// when this returns.
+    pub async fn workspace(&self, name: Option<&str>) -> Result<Arc<Workspace>, WorkspaceError> {
+        let open = self.canonical_folders();
+        let path = match name {
+            Some(name) => {
+                let path = folder_path(name)?;
+                let canonical = std::fs::canonicalize(&path)
+                    .map_err(|_| FolderNameError::NotFound(path.display().to_string()))?;
+                if !open.contains(&canonical) {
+                    return Err(WorkspaceError::NotOpen(canonical.display().to_string()));
+                }
+                canonical
+            }
+            None => match open.as_slice() {
+                [only] => only.clone(),
+                [] => return Err(self.none_open()),
+                several => {
+                    return Err(WorkspaceError::Ambiguous(
+                        several.iter().map(|path| folder_uri(path)).collect(),
+                    ));
+                }
+            },
+        };
+        self.mounted(&path).await
+    }
+
+    /// Every open folder that exists, mounted.
+    pub async fn workspaces(&self) -> Result<Vec<Arc<Workspace>>, WorkspaceError> {
+        let mut workspaces = Vec::new();
+        for path in self.canonical_folders() {
+            workspaces.push(self.mounted(&path).await?);
+        }
+        Ok(workspaces)
+    }
+
+    /// The URIs of the open folders that exist.
+    pub fn folder_uris(&self) -> Vec<String> {
+        self.canonical_folders().iter().map(|path| folder_uri(path)).collect()
+    }
+
+    /// How many sessions are loaded.
+    pub fn session_count(&self) -> usize {
+        let cells: Vec<_> = self.lock().folders.values().cloned().collect();
+        cells.iter().filter_map(|cell| cell.get()).map(|workspace| workspace.agents().count()).sum()
+    }
+
+    /// A session's agent and the folder that it works in; loaded if it was not. Nothing is appended.
+    pub async fn session(&self, id: &SessionId) -> Result<(Arc<Workspace>, Agent), SessionError> {
+        let found = self.lock().found.get(id).cloned();
+        if let Some(workspace) = found {
+            let agent = workspace.agents().open(id).await?;
+            return Ok((workspace, agent));
+        }
+        // An id that no client could have chosen is the name of no file.
+        if id.is_choosable() {
+            for workspace in self.workspaces().await.unwrap_or_default() {
+                match workspace.agents().open(id).await {
+                    Ok(agent) => {
+                        self.remember(id.clone(), &workspace);
+                        return Ok((workspace, agent));
+                    }
+                    Err(OpenError::Store(StoreError::NotFound(_))) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        Err(SessionError::NotFound(id.clone()))
+    }
+
+    /// Remembers where a session is.
+    pub fn remember(&self, id: SessionId, workspace: &Arc<Workspace>) {
+        self.lock().found.insert(id, Arc::clone(workspace));
+    }
+
+    /// Ends every agent and unmounts every folder. Running turns end as aborted; everything is on disk when
+    /// this returns.
+    pub async fn close(&self) {
+        let state = std::mem::take(&mut *self.lock());
+        for cell in state.folders.into_values() {
+            if let Some(workspace) = cell.get() {
+                workspace.close().await;
+            }
+        }
+    }
+
+    /// The open folders by their canonical paths; two spellings of one folder are one. Those that do not
+    /// exist (now) are left out.
+    fn canonical_folders(&self) -> Vec<PathBuf> {
+        let named = self.lock().named.clone();
+        let mut canonical = Vec::new();
+        for path in named {
+            if let Ok(path) = std::fs::canonicalize(path)
+                && path.is_dir()
+                && !canonical.contains(&path)
+            {
+                canonical.push(path);
+            }
+        }
+        canonical
+    }
+
+    /// Says of the folders that were named but do not exist that they do not.
+    fn none_open(&self) -> WorkspaceError {
+        match self.lock().named.first() {
+            Some(path) => FolderNameError::NotFound(path.display().to_string()).into(),
+            None => WorkspaceError::NoneOpen,
+        }
+    }
+
+    async fn mounted(&self, path: &Path) -> Result<Arc<Workspace>, WorkspaceError> {
+        let cell = Arc::clone(self.lock().folders.entry(path.to_owned()).or_default());
+        let workspace = cell
+            .get_or_try_init(|| async {
+                let workspace = Workspace::mount(self.host(path), default_rows()).await?;
+                Ok::<_, WorkspaceError>(Arc::new(workspace))
+            })
+            .await?;
+        Ok(Arc::clone(workspace))
+    }
+
+    fn host(&self, path: &Path) -> Host {
+        Host {
+            home: self.config.home.clone(),
+            workspace: path.to_owned(),
+            workspace_uri: folder_uri(path),
+            forced_model: self.config.forced_model.clone(),
+            environment_model: self.config.environment_model.clone(),
+            clock: Arc::clone(&self.config.clock),
+            new_id: Arc::clone(&self.config.new_id),
+            observer: Arc::new(self.notices.clone()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
