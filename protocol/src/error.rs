@@ -13,7 +13,7 @@ pub struct RpcError {
     pub message: String,
     /// The machine-readable part of a domain failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data: Option<ErrorData>,
+    pub data: Option<Box<ErrorData>>,
 }
 
 /// The machine-readable part of a domain failure.
@@ -154,12 +154,12 @@ impl RpcError {
         Self {
             code: ErrorCode::Domain.number(),
             message: message.into(),
-            data: Some(ErrorData {
+            data: Some(Box::new(ErrorData {
                 kind,
                 retryable: kind.retryable(),
                 hint: None,
                 facts: Map::new(),
-            }),
+            })),
         }
     }
 

@@ -41,7 +41,7 @@ pub struct Budgets {
 
 impl Default for Budgets {
     fn default() -> Self {
-        Self { steps: 200, time: Duration::from_secs(60 * 60), tokens: None }
+        Self { steps: 200, time: Duration::from_hours(1), tokens: None }
     }
 }
 

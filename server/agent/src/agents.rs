@@ -67,7 +67,8 @@ impl Agents {
         choose_model(&self.host, None, &self.default_model)
     }
 
-    /// Creates a session and starts its agent.
+    /// Creates a session and starts its agent. Telling others of it is the caller's part: whoever asked must
+    /// hear of it first.
     pub async fn create(&self, new: NewSession) -> Result<Agent, OpenError> {
         let id = new.id.unwrap_or_else(|| SessionId::from((self.host.new_id)()));
         let header = FileHeader {
@@ -92,7 +93,6 @@ impl Agents {
         let writer = self.sessions.create(header).await?;
         let agent = self.agent_loop.start(writer, first);
         self.lock().insert(id, Arc::new(tokio::sync::OnceCell::new_with(Some(agent.clone()))));
-        self.host.observer.changed(agent.info().await?);
         Ok(agent)
     }
 

@@ -90,7 +90,10 @@ fn home(common: &Common) -> anyhow::Result<PathBuf> {
         (Some(home), _, _) => home.clone(),
         (None, Some(home), _) => PathBuf::from(home),
         (None, None, Some(user)) => PathBuf::from(user).join(".dsh-ls"),
-        (None, None, None) => return Err(anyhow!("HOME is not set; say where to keep sessions with --home")),
+        (None, None, None) => {
+            return Err(anyhow!("HOME is not set; say where to keep sessions with --home"));
+        }
     };
-    std::path::absolute(&home).with_context(|| format!("`{}` is not a folder's name", home.display()))
+    std::path::absolute(&home)
+        .with_context(|| format!("`{}` is not a folder's name", home.display()))
 }

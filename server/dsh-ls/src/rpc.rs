@@ -13,7 +13,9 @@ use tokio::io::{BufReader, stdin, stdout};
 pub(crate) async fn serve(runtime: Runtime) -> ExitCode {
     let server = Server { runtime, version: env!("CARGO_PKG_VERSION"), started: Instant::now() };
     let connection = Connection::new(Arc::new(server));
-    match ndjson::serve_process(&connection, BufReader::with_capacity(64 * 1024, stdin()), stdout()).await {
+    match ndjson::serve_process(&connection, BufReader::with_capacity(64 * 1024, stdin()), stdout())
+        .await
+    {
         Some(Exit::Clean) | None => ExitCode::SUCCESS,
         Some(Exit::Abrupt) => ExitCode::FAILURE,
     }

@@ -40,7 +40,7 @@ pub(crate) async fn run(runtime: Runtime, args: RunArgs) -> ExitCode {
 
 async fn ask(runtime: &Runtime, args: &RunArgs) -> anyhow::Result<u8> {
     let text = prompt_text(args.prompt.as_deref())?;
-    let folder = args.common.workspace.first().map(|folder| std::path::absolute(folder)).transpose()?;
+    let folder = args.common.workspace.first().map(std::path::absolute).transpose()?;
     let folder = folder.as_deref().map(|folder| folder.to_string_lossy().into_owned());
     let workspace = runtime.workspace(folder.as_deref()).await?;
     let agent = session(&workspace, args).await?;
@@ -157,8 +157,12 @@ fn conclude(args: &RunArgs, waited: &Waited, interrupted: bool) -> u8 {
     let (code, complaint) = match &waited.outcome {
         Outcome::Completed => (0, None),
         Outcome::MaxTokens => (CUT, Some("the answer was cut at the model's limit".to_owned())),
-        Outcome::Limit { what } => (CUT, Some(format!("a budget of the turn is used up: {what:?}"))),
-        Outcome::Blocked | Outcome::Rejected { .. } => (CUT, Some("the turn was blocked".to_owned())),
+        Outcome::Limit { what } => {
+            (CUT, Some(format!("a budget of the turn is used up: {what:?}")))
+        }
+        Outcome::Blocked | Outcome::Rejected { .. } => {
+            (CUT, Some("the turn was blocked".to_owned()))
+        }
         Outcome::Error { error } => (FAILED, Some(format!("{}: {}", error.code, error.message))),
         Outcome::Failed { reason } => (FAILED, Some(reason.clone())),
         Outcome::Aborted { .. } | Outcome::Discarded if interrupted => (INTERRUPTED, None),
@@ -222,7 +226,9 @@ fn print_line(text: &str) {
 }
 
 fn progress(text: &str) {
-    let printable: String =
-        text.chars().map(|char| if char.is_control() && char != '\n' { '\u{fffd}' } else { char }).collect();
+    let printable: String = text
+        .chars()
+        .map(|char| if char.is_control() && char != '\n' { '\u{fffd}' } else { char })
+        .collect();
     let _ = writeln!(std::io::stderr().lock(), "· {printable}");
 }

@@ -90,7 +90,7 @@ impl Kernel {
             let state = start(&plugin, context.clone(), &row).await;
             match state {
                 PluginState::Active => {
-                    active.push(Active { row: row.id.clone(), effects: context.effects })
+                    active.push(Active { row: row.id.clone(), effects: context.effects });
                 }
                 PluginState::Pending { .. } | PluginState::Failed { .. } => {
                     undo(&context.effects, &row.id).await;

@@ -43,7 +43,7 @@ pub struct Offer {
 /// Speaks with one provider of models.
 pub trait Adapter: Send + Sync {
     /// The provider's name, the part of a model id before the first `/`.
-    fn provider(&self) -> &str;
+    fn provider(&self) -> &'static str;
 
     /// The models that can be listed. Others may exist.
     fn offers(&self) -> Vec<Offer>;

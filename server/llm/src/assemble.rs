@@ -112,13 +112,11 @@ impl Assembler {
 
     /// A block by its index; started when its first delta comes without a start.
     fn block(&mut self, index: u32, start: impl FnOnce() -> Block) -> &mut Block {
-        let at = match self.blocks.iter().rposition(|(at, _)| *at == index) {
-            Some(at) => at,
-            None => {
-                self.blocks.push((index, start()));
-                self.blocks.len() - 1
-            }
-        };
+        let known = self.blocks.iter().rposition(|(at, _)| *at == index);
+        let at = known.unwrap_or_else(|| {
+            self.blocks.push((index, start()));
+            self.blocks.len() - 1
+        });
         &mut self.blocks[at].1
     }
 }

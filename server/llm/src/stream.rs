@@ -61,7 +61,7 @@ mod tests {
     struct Broken(&'static str);
 
     impl Adapter for Broken {
-        fn provider(&self) -> &str {
+        fn provider(&self) -> &'static str {
             "broken"
         }
 

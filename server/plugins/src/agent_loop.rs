@@ -50,7 +50,8 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
             return Err(StartError::Config("`maxParallelToolCalls` must be at least 1".to_owned()));
         }
         let defaults = Budgets::default();
-        let minutes = config.budgets.minutes.map(|minutes| Duration::from_secs(minutes.saturating_mul(60)));
+        let minutes =
+            config.budgets.minutes.map(|minutes| Duration::from_secs(minutes.saturating_mul(60)));
         let agent_loop = StandardLoop::new(StandardLoopConfig {
             host: context.get(&HOST)?,
             models: context.get(&LLM)?,

@@ -78,7 +78,9 @@ impl Confined {
                 }
             };
             match finished {
-                Ok(outcome) => outcome.map_err(|failure| ToolFailure::new(failure.code, failure.message)),
+                Ok(outcome) => {
+                    outcome.map_err(|failure| ToolFailure::new(failure.code, failure.message))
+                }
                 Err(error) => {
                     tracing::error!(%error, "file work broke");
                     Err(ToolFailure::new(
@@ -130,7 +132,11 @@ impl Search for Confined {
         self.run(cancel, move |folder, stop| folder.glob(&arguments, stop).map(answer))
     }
 
-    fn scan(&self, visit: Visit, cancel: CancellationToken) -> BoxFuture<'static, Result<(), ToolFailure>> {
+    fn scan(
+        &self,
+        visit: Visit,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<(), ToolFailure>> {
         self.run(cancel, move |folder, stop| {
             folder.scan(stop, |path, text| visit(path, text)).map(|_summary| ())
         })

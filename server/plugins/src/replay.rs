@@ -37,7 +37,7 @@ struct Replay;
 type Paced = (Duration, Chunk);
 
 impl Adapter for Replay {
-    fn provider(&self) -> &str {
+    fn provider(&self) -> &'static str {
         "replay"
     }
 
@@ -48,7 +48,8 @@ impl Adapter for Replay {
     fn stream(&self, request: Request, _cancel: CancellationToken) -> Chunks {
         let loading = tokio::task::spawn_blocking(move || recorded(&request));
         let chunks = stream::once(async move {
-            let chunks = loading.await.unwrap_or_else(|error| refusal("UNKNOWN", &error.to_string()));
+            let chunks =
+                loading.await.unwrap_or_else(|error| refusal("UNKNOWN", &error.to_string()));
             stream::iter(chunks)
         });
         Box::pin(chunks.flatten().then(|(pause, chunk)| async move {

@@ -33,9 +33,10 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
         let config: Config = read_config(config)?;
         let prompt = SystemPrompt::default();
         let identity = if config.include_harness_identity { IDENTITY } else { "" };
-        for (name, order, text) in
-            [("harness:identity", -100, identity), ("deployment:persona", 0, config.persona.as_str())]
-        {
+        for (name, order, text) in [
+            ("harness:identity", -100, identity),
+            ("deployment:persona", 0, config.persona.as_str()),
+        ] {
             let section = Section { name: name.to_owned(), order, text: text.to_owned() };
             context.keep(
                 prompt.register(section).map_err(|error| StartError::Failed(error.to_string()))?,

@@ -61,7 +61,11 @@ fn output(answer: Answer<GlobValue>) -> ToolOutput {
     }
     let shown = value.paths.len() as u64;
     if value.total > shown {
-        let _ = writeln!(text, "(Showing {shown} of {} files; narrow the pattern to see others.)", value.total);
+        let _ = writeln!(
+            text,
+            "(Showing {shown} of {} files; narrow the pattern to see others.)",
+            value.total
+        );
     } else if value.truncated {
         let _ = writeln!(text, "(At least {} files; the search was cut short.)", value.total);
     }

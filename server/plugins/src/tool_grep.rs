@@ -54,16 +54,32 @@ fn output(answer: Answer<GrepValue>) -> ToolOutput {
     let Answer { value, notes } = answer;
     let mut text = String::new();
     if let Some(matches) = &value.matches {
-        let _ = writeln!(text, "{}", header(matches.len(), value.total, "match", "matches", value.truncated));
+        let _ = writeln!(
+            text,
+            "{}",
+            header(matches.len(), value.total, "match", "matches", value.truncated)
+        );
         write_matches(&mut text, matches);
     } else if let Some(files) = &value.files {
-        let header = header(files.len(), value.total, "file with matches", "files with matches", value.truncated);
+        let header = header(
+            files.len(),
+            value.total,
+            "file with matches",
+            "files with matches",
+            value.truncated,
+        );
         let _ = writeln!(text, "{header}");
         for path in files {
             let _ = writeln!(text, "{}", shown_path(path));
         }
     } else if let Some(counts) = &value.counts {
-        let header = header(counts.len(), value.total, "file with matches", "files with matches", value.truncated);
+        let header = header(
+            counts.len(),
+            value.total,
+            "file with matches",
+            "files with matches",
+            value.truncated,
+        );
         let _ = writeln!(text, "{header}");
         for count in counts {
             let _ = writeln!(text, "{}: {}", shown_path(&count.path), count.count);
@@ -83,7 +99,9 @@ fn header(shown: usize, total: u64, one: &str, many: &str, truncated: bool) -> S
         (1, false) => format!("Found 1 {one}"),
         (total, false) => format!("Found {total} {many}"),
         (total, true) if total > shown as u64 => {
-            format!("Found {total} {many}, showing the first {shown}; narrow the search to see others")
+            format!(
+                "Found {total} {many}, showing the first {shown}; narrow the search to see others"
+            )
         }
         (total, true) => format!("Found at least {total} {many}; the search was cut short"),
     }

@@ -53,7 +53,8 @@ impl TypedTool for Read {
 /// Every line of the file stands behind its number, so that no line can be taken for the frame around it.
 fn output(answer: Answer<ReadValue>) -> ToolOutput {
     let Answer { value, notes } = answer;
-    let mut text = format!("<path>{}</path>\n<type>file</type>\n<content>\n", shown_path(&value.path));
+    let mut text =
+        format!("<path>{}</path>\n<type>file</type>\n<content>\n", shown_path(&value.path));
     for line in &value.lines {
         let _ = writeln!(text, "{}: {}", line.number, line.text);
     }
@@ -73,7 +74,9 @@ fn footer(value: &ReadValue) -> String {
             last.number,
             last.number + 1
         ),
-        (Some(_), Some(_)) => format!("End of file: {total} line{}.", if total == 1 { "" } else { "s" }),
+        (Some(_), Some(_)) => {
+            format!("End of file: {total} line{}.", if total == 1 { "" } else { "s" })
+        }
         (_, _) => "The file is empty.".to_owned(),
     }
 }

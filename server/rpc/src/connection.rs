@@ -9,6 +9,7 @@ use dsh_kernel::registration::Registration;
 use dsh_protocol::error::{ErrorCode, ErrorKind, RpcError};
 use dsh_protocol::methods::{DecodeError, Request};
 use dsh_protocol::{MAX_FRAME_BYTES, OUTBOX_BYTES};
+use dsh_runtime::agent::host::Observer;
 use dsh_runtime::notices::Listener;
 use futures_util::FutureExt;
 use serde::Deserialize;
@@ -17,7 +18,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::cx::{Cx, Server};
-use crate::dispatch::{Reply, dispatch};
+use crate::dispatch::{Reply, Then, dispatch};
 use crate::frame::{self, Incoming, Refused, RequestId};
 use crate::lanes::Lanes;
 use crate::lifecycle;
@@ -120,7 +121,7 @@ impl Connection {
         match frame::read(bytes) {
             Ok(Incoming::Request { id, method, params }) => self.request(id, &method, params).await,
             Ok(Incoming::Notification { method, params }) => {
-                self.notification(&method, params.as_deref())
+                self.notification(&method, params.as_deref());
             }
             Ok(Incoming::Response) => tracing::debug!("a response to no request of ours"),
             Err(Refused { id, error }) => self.respond(id.as_ref(), &Err(error)),
@@ -184,7 +185,7 @@ impl Connection {
                 self.respond(Some(&id), &Err(RpcError::invalid_params(error)));
             }
             (Phase::New, _) => {
-                self.refuse(&id, ErrorCode::NotInitialized, "`initialize` must come first")
+                self.refuse(&id, ErrorCode::NotInitialized, "`initialize` must come first");
             }
             (Phase::ShutDown, _) => {
                 self.refuse(
@@ -203,7 +204,7 @@ impl Connection {
             (Phase::Running, Ok(Request::Shutdown(_))) => self.shut_down(&id).await,
             (Phase::Running, Ok(request)) => self.start(id, request),
             (Phase::Running, Err(error)) => {
-                self.respond(Some(&id), &Err(decode_error(method, error)))
+                self.respond(Some(&id), &Err(decode_error(method, error)));
             }
         }
     }
@@ -245,8 +246,12 @@ impl Connection {
         match outcome {
             Ok(reply) => {
                 self.respond(Some(id), &Ok(reply.result));
-                if let Some(subscription) = reply.subscription {
-                    self.cx.outbox.subscribe(subscription);
+                match reply.then {
+                    Some(Then::Subscribe(subscription)) => self.cx.outbox.subscribe(subscription),
+                    Some(Then::Announce(session)) => {
+                        self.cx.server.runtime.notices().changed(session);
+                    }
+                    None => {}
                 }
             }
             Err(error) => self.respond(Some(id), &Err(error)),

@@ -2,6 +2,7 @@
 
 use dsh_protocol::error::{ErrorCode, RpcError};
 use dsh_protocol::methods::Request;
+use dsh_protocol::session::SessionInfo;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -10,10 +11,18 @@ use crate::handlers::{model, server, session, tool};
 use crate::lanes::Place;
 use crate::subscription::Subscription;
 
-/// An answer, and a subscription that begins once the answer is in the outbox.
+/// An answer, and what happens once it is in the outbox.
 pub(crate) struct Reply {
     pub(crate) result: Box<RawValue>,
-    pub(crate) subscription: Option<Subscription>,
+    pub(crate) then: Option<Then>,
+}
+
+/// What a client must not hear of before the answer.
+pub(crate) enum Then {
+    /// A subscription begins.
+    Subscribe(Subscription),
+    /// A session was created.
+    Announce(SessionInfo),
 }
 
 /// Runs a request's handler.
@@ -34,13 +43,15 @@ pub(crate) async fn dispatch(
         Request::SessionGet(params) => reply(session::get(cx, params).await),
         Request::SessionList(params) => reply(session::list(cx, params).await),
         Request::SessionMessages(params) => reply(session::messages(cx, params).await),
-        Request::SessionNew(params) => reply(session::new(cx, params).await),
+        Request::SessionNew(params) => {
+            let result = session::new(cx, params).await?;
+            let then = Some(Then::Announce(result.session.clone()));
+            Ok(Reply { then, ..reply(Ok(result))? })
+        }
         Request::SessionPrompt(params) => reply(session::prompt(cx, params).await),
         Request::SessionSubscribe(params) => {
             let (result, subscription) = session::subscribe(cx, params).await?;
-            let mut reply = reply(Ok(result))?;
-            reply.subscription = Some(subscription);
-            Ok(reply)
+            Ok(Reply { then: Some(Then::Subscribe(subscription)), ..reply(Ok(result))? })
         }
         Request::SessionUnsubscribe(params) => reply(Ok(session::unsubscribe(cx, &params))),
         Request::SessionWait(params) => {
@@ -60,5 +71,5 @@ fn reply<T: Serialize>(outcome: Result<T, RpcError>) -> Result<Reply, RpcError> 
     let result = to_raw_value(&outcome?).map_err(|error| {
         RpcError::new(ErrorCode::Internal, format!("the answer does not serialize: {error}"))
     })?;
-    Ok(Reply { result, subscription: None })
+    Ok(Reply { result, then: None })
 }

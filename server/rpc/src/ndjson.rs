@@ -10,7 +10,7 @@ use crate::connection::{Connection, Exit};
 use crate::outbox::Outbox;
 
 /// How long a client may leave what is sent to it unread before it is given up.
-const UNREAD: Duration = Duration::from_secs(60);
+const UNREAD: Duration = Duration::from_mins(1);
 
 /// How long the last frames may take to leave when the process ends.
 const LAST_FRAMES: Duration = Duration::from_secs(5);
@@ -100,7 +100,15 @@ async fn next_line<R: AsyncBufRead + Unpin>(
     }
 }
 
-async fn write<W: AsyncWrite + Unpin>(outbox: Arc<Outbox>, mut output: W) {
+/// Sends what the outbox holds until it is closed or the client takes no more.
+async fn write<W: AsyncWrite + Unpin>(outbox: Arc<Outbox>, output: W) {
+    if let Err(error) = write_all(&outbox, output).await {
+        tracing::warn!(%error, "the client takes no more frames");
+        outbox.abandon();
+    }
+}
+
+async fn write_all<W: AsyncWrite + Unpin>(outbox: &Outbox, mut output: W) -> std::io::Result<()> {
     while let Some(frames) = outbox.take().await {
         let mut batch = Vec::with_capacity(frames.iter().map(|frame| frame.len() + 1).sum());
         for frame in frames {
@@ -111,10 +119,7 @@ async fn write<W: AsyncWrite + Unpin>(outbox: Arc<Outbox>, mut output: W) {
             output.write_all(&batch).await?;
             output.flush().await
         };
-        match tokio::time::timeout(UNREAD, written).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => return tracing::warn!(%error, "the client takes no more frames"),
-            Err(_) => return tracing::warn!("the client has not read for too long"),
-        }
+        tokio::time::timeout(UNREAD, written).await.map_err(|_| std::io::ErrorKind::TimedOut)??;
     }
+    Ok(())
 }

@@ -39,6 +39,8 @@ struct State {
     next: usize,
     /// No more will be added; the writer ends when nothing waits.
     closed: bool,
+    /// Nobody takes frames any more; what is added is dropped.
+    abandoned: bool,
 }
 
 impl Outbox {
@@ -46,6 +48,9 @@ impl Outbox {
     pub(crate) fn respond(&self, frame: Vec<u8>) {
         {
             let mut state = self.lock();
+            if state.abandoned {
+                return;
+            }
             state.response_bytes += frame.len();
             state.responses.push_back(frame);
         }
@@ -58,7 +63,13 @@ impl Outbox {
         let mut events = subscription.watch();
         let outbox = Arc::downgrade(self);
         let stopped = subscription.stopped();
-        self.lock().subscriptions.insert(subscription.session_id().clone(), subscription);
+        {
+            let mut state = self.lock();
+            if state.abandoned {
+                return;
+            }
+            state.subscriptions.insert(subscription.session_id().clone(), subscription);
+        }
         self.filled.notify_one();
         tokio::spawn(async move {
             loop {
@@ -95,6 +106,12 @@ impl Outbox {
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.filled.notify_one();
+    }
+
+    /// The client takes no more frames: nothing is kept for it, and nobody waits for it to read.
+    pub(crate) fn abandon(&self) {
+        *self.lock() = State { abandoned: true, closed: true, ..State::default() };
+        self.drained.notify_waiters();
     }
 
     /// Waits for frames and takes a batch of them; `None` once the outbox is closed and empty.
@@ -167,6 +184,9 @@ impl Listener for Outbox {
         };
         {
             let mut state = self.lock();
+            if state.abandoned {
+                return;
+            }
             // The newest stands last, so that order in time is kept.
             state.notices.shift_remove(&key);
             state.notices.insert(key, notice.clone());

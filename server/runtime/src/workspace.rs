@@ -91,7 +91,7 @@ fn broken_rows(kernel: &Kernel) -> String {
         match &plugin.state {
             PluginState::Active => {}
             PluginState::Failed { error } => {
-                broken.push(format!("row `{}` failed: {error}", plugin.id))
+                broken.push(format!("row `{}` failed: {error}", plugin.id));
             }
             PluginState::Pending { waiting_for } => {
                 broken.push(format!("row `{}` waits for {}", plugin.id, waiting_for.join(", ")));

@@ -2,6 +2,7 @@
 //! to a line. Readable with a pager, searchable with grep.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -97,7 +98,7 @@ impl JsonlStore {
             match self.summary(&path) {
                 Ok(summary) => summaries.push(summary),
                 Err(error) => {
-                    tracing::warn!(path = %path.display(), %error, "session left out of the list")
+                    tracing::warn!(path = %path.display(), %error, "session left out of the list");
                 }
             }
         }
@@ -203,7 +204,7 @@ fn slug(workspace: &Path) -> String {
     let mut slug = readable.trim_start_matches('.').to_owned();
     slug.push('-');
     for byte in &digest[..6] {
-        slug.push_str(&format!("{byte:02x}"));
+        let _ = write!(slug, "{byte:02x}");
     }
     slug
 }

@@ -28,10 +28,10 @@ impl Surface {
     /// What is wrong with an event's place, if anything.
     pub(crate) fn check(&self, event: &Event) -> Result<(), String> {
         let Some(op) = event.surface_op else {
-            return match event.data.is_surface() {
-                true => Err("a surface event needs `surfaceOp`".to_owned()),
-                false => Ok(()),
-            };
+            if event.data.is_surface() {
+                return Err("a surface event needs `surfaceOp`".to_owned());
+            }
+            return Ok(());
         };
         if !event.data.is_surface() {
             return Err("only surface events have `surfaceOp`".to_owned());
