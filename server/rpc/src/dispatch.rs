@@ -56,11 +56,11 @@ pub(crate) async fn dispatch(
         Request::SessionUnsubscribe(params) => reply(Ok(session::unsubscribe(cx, &params))),
         Request::SessionWait(params) => {
             // Nothing waits behind a wait.
-            place.leave();
+            drop(place);
             reply(session::wait(cx, params).await)
         }
         Request::ToolCall(params) => {
-            place.leave();
+            drop(place);
             reply(tool::call(cx, params).await)
         }
         Request::ToolList(params) => reply(tool::list(cx, params).await),

@@ -15,7 +15,7 @@ pub(crate) struct Lanes {
     last: Mutex<HashMap<SessionId, oneshot::Receiver<()>>>,
 }
 
-/// A request's place in its session's queue. The next request begins when it is left.
+/// A request's place in its session's queue. The next request begins when it is dropped.
 pub(crate) struct Place {
     before: Option<oneshot::Receiver<()>>,
     _left: Option<oneshot::Sender<()>>,
@@ -42,7 +42,4 @@ impl Place {
             let _ = before.await;
         }
     }
-
-    /// Lets the next request begin.
-    pub(crate) fn leave(self) {}
 }
