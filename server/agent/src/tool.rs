@@ -10,6 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+mod schema;
+
 /// How long a call may take unless its tool says otherwise.
 const DEADLINE: Duration = Duration::from_secs(30);
 
@@ -105,17 +107,10 @@ pub struct Typed<T> {
 impl<T: TypedTool> Typed<T> {
     /// Wraps a body and derives its schema.
     pub fn new(body: T) -> Self {
-        let mut schema = schemars::schema_for!(T::Input).to_value();
-        if let Some(schema) = schema.as_object_mut() {
-            // Names of Rust types and drafts mean nothing to a model.
-            for key in ["$schema", "title", "description"] {
-                schema.shift_remove(key);
-            }
-        }
         let definition = ToolDefinition {
             name: T::NAME.to_owned(),
             description: T::DESCRIPTION.trim().to_owned(),
-            input_schema: schema,
+            input_schema: schema::of::<T::Input>(),
         };
         Self { definition, body }
     }
