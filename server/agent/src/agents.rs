@@ -108,7 +108,9 @@ impl Agents {
             })
             .await
             .cloned();
+        drop(cell);
         if opened.is_err() {
+            // What is not there must leave nothing behind, unless somebody else is looking for it now.
             self.lock().retain(|_, cell| cell.initialized() || Arc::strong_count(cell) > 1);
         }
         opened

@@ -14,6 +14,7 @@ mod logging;
 mod rpc;
 mod run;
 mod schema;
+mod signals;
 
 use cli::{Cli, Command, Common};
 

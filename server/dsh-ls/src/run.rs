@@ -18,6 +18,7 @@ use dsh_runtime::runtime::Runtime;
 use dsh_runtime::workspace::Workspace;
 
 use crate::cli::{RunArgs, complain};
+use crate::signals;
 
 /// The turn failed.
 const FAILED: u8 = 1;
@@ -65,7 +66,7 @@ async fn ask(runtime: &Runtime, args: &RunArgs) -> anyhow::Result<u8> {
             biased;
             waited = &mut waiting => break waited?,
             changed = events.changed() => changed.context("the session ended")?,
-            signal = interrupt() => {
+            signal = signals::wait() => {
                 signal?;
                 if std::mem::replace(&mut interrupted, true) {
                     return Ok(INTERRUPTED);
@@ -79,17 +80,6 @@ async fn ask(runtime: &Runtime, args: &RunArgs) -> anyhow::Result<u8> {
     let _ = wait(&agent, None).await;
     printer.print(&agent);
     Ok(conclude(args, &waited, interrupted))
-}
-
-/// Waits for Ctrl-C or a request to end.
-async fn interrupt() -> anyhow::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        interrupted = tokio::signal::ctrl_c() => interrupted?,
-        _ = terminate.recv() => {}
-    }
-    Ok(())
 }
 
 /// The prompt, from the command line or from standard input.
@@ -152,7 +142,8 @@ async fn announce(workspace: &Workspace, agent: &Agent) -> anyhow::Result<()> {
 
 fn conclude(args: &RunArgs, waited: &Waited, interrupted: bool) -> u8 {
     if !args.json && !waited.text.is_empty() {
-        print_line(&waited.text);
+        let terminal = std::io::stdout().is_terminal();
+        print_line(&if terminal { printable(&waited.text) } else { waited.text.clone() });
     }
     let (code, complaint) = match &waited.outcome {
         Outcome::Completed => (0, None),
@@ -226,9 +217,12 @@ fn print_line(text: &str) {
 }
 
 fn progress(text: &str) {
-    let printable: String = text
-        .chars()
-        .map(|char| if char.is_control() && char != '\n' { '\u{fffd}' } else { char })
-        .collect();
-    let _ = writeln!(std::io::stderr().lock(), "· {printable}");
+    let _ = writeln!(std::io::stderr().lock(), "· {}", printable(text));
+}
+
+/// Text that cannot command a terminal: file names and file contents are in it.
+fn printable(text: &str) -> String {
+    text.chars()
+        .map(|char| if char.is_control() && !"\n\t".contains(char) { '\u{fffd}' } else { char })
+        .collect()
 }
