@@ -8,11 +8,31 @@ pub mod glob;
 pub mod grep;
 pub mod read;
 pub mod scan;
+pub mod secrets;
 pub mod stop;
 
+mod access;
+mod beneath;
+mod content;
+mod directory;
+#[cfg(test)]
+mod fixture;
+mod named;
+mod rules;
+mod similar;
+mod spelling;
+mod tally;
+mod walk;
+mod worktree;
+
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use dsh_protocol::workspace::ToolErrorCode;
+
+use beneath::Root;
+use secrets::Secrets;
+use spelling::Spelling;
 
 /// Why a call has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,6 +47,12 @@ impl Failure {
     pub(crate) fn new(code: ToolErrorCode, message: impl Into<String>) -> Failure {
         Failure { code, message: message.into() }
     }
+}
+
+/// The one answer to every path that leads out of the folder, whether or not anything is there.
+pub(crate) fn outside() -> Failure {
+    let message = "the path leads outside the workspace folder; use a path inside it";
+    Failure::new(ToolErrorCode::FsSandboxDenied, message)
 }
 
 /// A value, and what its reader must know to judge it: what was skipped, cut or left unsearched.
@@ -52,7 +78,9 @@ pub struct Options {
     pub max_file_size: u64,
     /// Larger files are skipped by [`Folder::scan`].
     pub max_scan_size: u64,
-    /// [`Folder::text`] returns at most this many bytes of decoded text.
+    /// [`Folder::read`] looks, and counts lines, at most about so many bytes into a file.
+    pub max_read_size: u64,
+    /// [`Folder::text`] returns at most about this many bytes of decoded text.
     pub max_text_size: u64,
     /// A search gives up, with a note, after so many directory entries.
     pub max_entries: u64,
@@ -60,14 +88,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        let threads = std::thread::available_parallelism().map_or(2, usize::from).min(8);
         Options {
             deny_hardlinks: false,
-            secrets: Vec::new(),
+            secrets: secrets::default_patterns(),
             force_portable_open: false,
-            threads,
+            threads: std::thread::available_parallelism().map_or(2, usize::from).min(8),
             max_file_size: 256 << 20,
             max_scan_size: 1 << 20,
+            max_read_size: 256 << 20,
             max_text_size: 16 << 20,
             max_entries: 5_000_000,
         }
@@ -75,26 +103,60 @@ impl Default for Options {
 }
 
 /// One workspace folder.
+#[derive(Debug)]
 pub struct Folder {
-    root: PathBuf,
+    /// Canonical.
+    path: PathBuf,
+    /// As it was given to `open`, made absolute.
+    spelled: PathBuf,
     options: Options,
+    secrets: Secrets,
+    /// Replaced when the folder was removed and made again.
+    root: RwLock<Arc<Root>>,
 }
 
 impl Folder {
-    /// Opens `root`, which must be an existing folder; links above it and in its last component are followed.
+    /// Opens an existing folder. Links above it and in its last component are followed, once, here.
     pub fn open(root: &Path, options: Options) -> Result<Folder, Failure> {
-        let root = root.canonicalize().map_err(|error| {
-            Failure::new(ToolErrorCode::FsNotFound, format!("{}: {error}", root.display()))
-        })?;
-        Ok(Folder { root, options })
+        let failed = |error| access::root_failure(root, &error);
+        let path = std::fs::canonicalize(root).map_err(failed)?;
+        let spelled = std::path::absolute(root).map_err(failed)?;
+        let secrets = Secrets::new(&options.secrets)?;
+        let opened = Root::open(path.clone(), spelled.clone(), options.force_portable_open)
+            .map_err(failed)?;
+        Ok(Folder { path, spelled, options, secrets, root: RwLock::new(Arc::new(opened)) })
     }
 
     /// The folder's canonical path.
     pub fn root(&self) -> &Path {
-        &self.root
+        &self.path
     }
 
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// How values show `path`: relative to the folder, without `.` and `..`, and `.` for the folder itself.
+    /// Looks at the letters only; nothing needs to exist.
+    pub fn relative(&self, path: &str) -> Result<String, Failure> {
+        Ok(walk::display(&self.spelling(path)?.relative))
+    }
+
+    pub(crate) fn spelling(&self, path: &str) -> Result<Spelling, Failure> {
+        Spelling::parse(path, &[&self.path, &self.spelled])
+    }
+
+    /// The open root. After a branch switch or a remount another folder may have its name: then that one.
+    pub(crate) fn current(&self) -> Result<Arc<Root>, Failure> {
+        let failed = |error| access::root_failure(&self.path, &error);
+        let root = self.root.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if root.is_current().map_err(failed)? {
+            return Ok(root);
+        }
+        let (path, spelled) = (self.path.clone(), self.spelled.clone());
+        let root =
+            Arc::new(Root::open(path, spelled, self.options.force_portable_open).map_err(failed)?);
+        *self.root.write().unwrap_or_else(PoisonError::into_inner) = root.clone();
+        Ok(root)
     }
 }
