@@ -1,6 +1,7 @@
 //! `dsh-ls run`: one question, one answer. The answer goes to standard output, everything else to standard
 //! error.
 
+use std::fmt::Write as _;
 use std::io::{IsTerminal, Read, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -134,7 +135,7 @@ async fn announce(workspace: &Workspace, agent: &Agent) -> anyhow::Result<()> {
         .map(|other| format!("{}/{}", other.provider, other.model))
         .collect();
     if !others.is_empty() {
-        line.push_str(&format!(" (also ready: {}; choose with --model)", others.join(", ")));
+        let _ = write!(line, " (also ready: {}; choose with --model)", others.join(", "));
     }
     progress(&line);
     Ok(())

@@ -59,16 +59,6 @@ fn output(answer: Answer<GlobValue>) -> ToolOutput {
     for path in &value.paths {
         let _ = writeln!(text, "{}", shown_path(path));
     }
-    let shown = value.paths.len() as u64;
-    if value.total > shown {
-        let _ = writeln!(
-            text,
-            "(Showing {shown} of {} files; narrow the pattern to see others.)",
-            value.total
-        );
-    } else if value.truncated {
-        let _ = writeln!(text, "(At least {} files; the search was cut short.)", value.total);
-    }
     for note in &notes {
         let _ = writeln!(text, "Note: {note}.");
     }

@@ -54,36 +54,16 @@ fn output(answer: Answer<GrepValue>) -> ToolOutput {
     let Answer { value, notes } = answer;
     let mut text = String::new();
     if let Some(matches) = &value.matches {
-        let _ = writeln!(
-            text,
-            "{}",
-            header(matches.len(), value.total, "match", "matches", value.truncated)
-        );
+        let _ = writeln!(text, "{}", header(value.total, "match", "matches"));
         write_matches(&mut text, matches);
-    } else if let Some(files) = &value.files {
-        let header = header(
-            files.len(),
-            value.total,
-            "file with matches",
-            "files with matches",
-            value.truncated,
-        );
-        let _ = writeln!(text, "{header}");
-        for path in files {
-            let _ = writeln!(text, "{}", shown_path(path));
-        }
-    } else if let Some(counts) = &value.counts {
-        let header = header(
-            counts.len(),
-            value.total,
-            "file with matches",
-            "files with matches",
-            value.truncated,
-        );
-        let _ = writeln!(text, "{header}");
-        for count in counts {
-            let _ = writeln!(text, "{}: {}", shown_path(&count.path), count.count);
-        }
+    } else {
+        let _ = writeln!(text, "{}", header(value.total, "file with matches", "files with matches"));
+    }
+    for path in value.files.iter().flatten() {
+        let _ = writeln!(text, "{}", shown_path(path));
+    }
+    for count in value.counts.iter().flatten() {
+        let _ = writeln!(text, "{}: {}", shown_path(&count.path), count.count);
     }
     for note in &notes {
         let _ = writeln!(text, "Note: {note}.");
@@ -92,18 +72,12 @@ fn output(answer: Answer<GrepValue>) -> ToolOutput {
     ToolOutput { text, value: serde_json::to_value(&value).unwrap_or(Value::Null), notes }
 }
 
-/// How many there are, and how many of them are shown.
-fn header(shown: usize, total: u64, one: &str, many: &str, truncated: bool) -> String {
-    match (total, truncated) {
-        (0, _) => "No matches found".to_owned(),
-        (1, false) => format!("Found 1 {one}"),
-        (total, false) => format!("Found {total} {many}"),
-        (total, true) if total > shown as u64 => {
-            format!(
-                "Found {total} {many}, showing the first {shown}; narrow the search to see others"
-            )
-        }
-        (total, true) => format!("Found at least {total} {many}; the search was cut short"),
+/// How many there are. What of them is not shown, the notes say.
+fn header(total: u64, one: &str, many: &str) -> String {
+    match total {
+        0 => "No matches found".to_owned(),
+        1 => format!("Found 1 {one}"),
+        total => format!("Found {total} {many}"),
     }
 }
 

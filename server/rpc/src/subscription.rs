@@ -15,7 +15,7 @@ use crate::frame;
 const PAGE: usize = 256;
 
 /// How far, in events, a client may fall behind what is live before chunks are left out.
-const LAG: i64 = 20_000;
+const LAG: i64 = 100_000;
 
 /// A client's place in a session's log. It costs the same however far behind the client is.
 pub(crate) struct Subscription {

@@ -1,0 +1,321 @@
+//! Definitions: the pattern that finds lines which may define a name, and the judgement whether one does.
+//!
+//! The pattern runs over a whole tree, so it is generous and has the name in each of its branches, which
+//! lets the search skip quickly to lines with the name. The judgement looks at one line at a time.
+
+mod shape;
+#[cfg(test)]
+mod tests;
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::language::Language;
+use super::pattern;
+use super::question::Name;
+
+/// What a line does to a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Definition {
+    /// A word or two for a person: `function`, `struct`, `field`.
+    pub kind: String,
+    /// How sure it is that this is what a person would call the definition; see the constants.
+    pub strength: u8,
+    /// Whether other files can see it.
+    pub is_public: bool,
+}
+
+/// The body stands here.
+pub(super) const BODY: u8 = 100;
+/// It is announced here and defined elsewhere.
+pub(super) const ANNOUNCED: u8 = 70;
+/// Weaker ones are parts of something else: fields, variants, keys.
+pub(super) const STRONG: u8 = 60;
+/// A field, a variant or another part of a type.
+pub(super) const PART: u8 = 45;
+/// It looks the same as something that is no definition, such as an argument in a list.
+pub(super) const DOUBTFUL: u8 = 30;
+/// A local variable or an assignment to what exists.
+pub(super) const LOCAL: u8 = 15;
+/// An implementation for it; its definition is elsewhere.
+pub(super) const IMPL: u8 = 10;
+
+/// Words before a name that define it, in any of the languages.
+const KEYWORDS: &str = concat!(
+    r"fn|struct|enum|union|trait|type|const|static|mod|macro|function|class|interface|namespace|module|let|var|val|def|defp",
+    r"|defmacro|defmodule|defstruct|defn|defun|defmethod|defvar|define|func|fun|object|record|protocol|typealias|actor|sub",
+    r"|proc|message|service|rpc|package|newtype|data|alias|table|view|procedure|trigger|index|typedef|concept|delegate",
+    r"|extension|component|event|task|template|case|undef|constexpr|annotation",
+);
+
+/// A regular expression for `grep` that finds the lines which may define one of the names, or the type
+/// around it.
+pub(super) fn search_pattern(names: &[Name]) -> String {
+    let escaped: Vec<String> = names.iter().map(|name| regex::escape(&name.name)).collect();
+    let name = match escaped.as_slice() {
+        [one] => one.clone(),
+        several => format!("(?:{})", several.join("|")),
+    };
+    let first_is_word = names.iter().all(|n| n.name.starts_with(|c: char| c.is_alphanumeric() || c == '_'));
+    let last_is_word = names.iter().all(|n| n.name.ends_with(|c: char| c.is_alphanumeric() || c == '_'));
+    let (start, end) = (if first_is_word { r"\b" } else { "" }, if last_is_word { r"\b" } else { "" });
+    let name = format!("{start}{name}{end}");
+    let mut branches = vec![
+        // A keyword, and what may stand between it and the name.
+        format!(r#"\b(?:{KEYWORDS}|macro_rules!|(?i:create\b[\w\s]*))(?:[ \t*&]|\([^)]*\))(?:[\w$.:#<>*&"'`\[ \t]*?){name}"#),
+        // A function behind its type or its modifiers.
+        format!(r"^[ \t]*[A-Za-z_#*@~][\w$:<>,.*&\[\]?~#@ \t]*[\s*&:~.#]{name}\s*(?:<[^>()]*>)?\s*\("),
+        // A function or method behind nothing.
+        format!(r"^[ \t]*[*#~]*{name}\s*(?:<[^>()]*>)?\s*\((?:[^;]*$|.*\{{|[^;]*\)\s*:[^;]*;?$)"),
+        // A variable or field behind its type or its modifiers.
+        format!(r"^[ \t]*[A-Za-z_@][\w$:<>,.*&\[\]?~() \t]*[\s*&]{name}\s*(?:=[^=]|;|\[|\{{|,|:[^:]|$)"),
+        // An assignment, a key, a field, a target.
+        format!(r#"^[ \t]*["'\[({{,]*(?:[\w$]+\.)*["'\[]*{name}["'\])]*[?!]?\s*(?::[^:]|:$|=[^=~]|=$|:=|<-|\?=|\+=)"#),
+        // A Go field or constant: nothing but a tab before it and a type behind it.
+        format!(r"^\t+{name}(?:[ \t]+[\w*\[\].{{}}]+[ \t]*(?:=.*|//.*|`.*)?)?$"),
+        format!(r"^[ \t]*\}}.*{name}"),
+        format!(r"^[ \t]*[A-Z][A-Z0-9_]*\s*\((?:[\w ]+,\s*)?{name}"),
+        format!(r#"(?:defineProperty|__export|__name)\(.*["']{name}"#),
+    ];
+    if names.iter().any(|name| name.name.starts_with(|c: char| c.is_uppercase())) {
+        branches.push(format!(r"^[ \t]*{name}\s*(?:,|\{{|\(.*\),?|//.*|/\*.*)?$"));
+        branches.push(format!(r"^[ \t]*(?:unsafe\s+)?impl\b.*{name}"));
+    }
+    let containers = containers(names);
+    if !containers.is_empty() {
+        branches.push(format!(
+            r"^[ \t]*(?:[\w()]+\s+)*(?:impl|class|struct|trait|enum|interface|mod|namespace|module|object)\b.*\b(?:{})\b",
+            containers.join("|")
+        ));
+    }
+    branches.join("|")
+}
+
+/// The innermost qualifiers, escaped.
+fn containers(names: &[Name]) -> Vec<String> {
+    names.iter().filter_map(|name| name.qualifiers.last()).map(|name| regex::escape(name)).collect()
+}
+
+/// Whether a line opens what a qualified name says the thing is in.
+pub(super) fn opens(line: &str, container: &str) -> bool {
+    CONTAINER.is_match(line) && find_word(line, container).next().is_some()
+}
+
+/// What a line does to `name`, if it defines, declares or binds it.
+pub(super) fn judge(path: &str, line: &str, name: &str) -> Option<Definition> {
+    let language = Language::of(path);
+    let trimmed = line.trim_start();
+    if language == Language::Prose || language.is_comment(trimmed) || IMPORT.is_match(trimmed) {
+        return None;
+    }
+    let found = find_word(line, name).filter_map(|at| {
+        let place = Place { language, line, before: &line[..at], name, after: &line[at + name.len()..] };
+        place.judge()
+    });
+    found.max_by_key(|definition| definition.strength)
+}
+
+/// The places where `name` stands alone in `line`.
+pub(super) fn find_word<'l>(line: &'l str, name: &'l str) -> impl Iterator<Item = usize> + 'l {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    line.match_indices(name).map(|(at, _)| at).filter(move |&at| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + name.len()..].chars().next();
+        !before.is_some_and(|c| is_part(c) && !(c == '$' && name.starts_with(|c: char| c.is_alphabetic())))
+            && !after.is_some_and(is_part)
+    })
+}
+
+/// A name in its line.
+#[derive(Clone, Copy)]
+struct Place<'l> {
+    language: Language,
+    line: &'l str,
+    before: &'l str,
+    name: &'l str,
+    after: &'l str,
+}
+
+impl Place<'_> {
+    fn judge(&self) -> Option<Definition> {
+        if self.is_quoted() && self.language != Language::Config {
+            return self.property_by_call().or_else(|| self.quoted_key());
+        }
+        self.by_keyword()
+            .or_else(|| self.closing_typedef())
+            .or_else(|| self.function())
+            .or_else(|| self.assignment())
+            .or_else(|| self.key_or_field())
+            .or_else(|| self.variable())
+            .or_else(|| self.variant())
+            .or_else(|| self.made_by_macro())
+    }
+
+    fn found(&self, kind: &str, strength: u8) -> Option<Definition> {
+        let is_public = PUBLIC.is_match(self.line) || self.is_at_margin() && self.language == Language::Python;
+        Some(Definition { kind: kind.to_owned(), strength, is_public })
+    }
+
+    fn is_at_margin(&self) -> bool {
+        !self.line.starts_with([' ', '\t'])
+    }
+
+    /// Whether an odd number of quotes stands before the name.
+    fn is_quoted(&self) -> bool {
+        let odd = |quote: char| self.before.matches(quote).count() % 2 == 1;
+        // A lone `'` may be a lifetime or a character of prose.
+        odd('"') || (odd('\'') && self.before.trim_start().ends_with('\'')) || odd('`')
+    }
+
+    /// A definition that begins with a keyword.
+    fn by_keyword(&self) -> Option<Definition> {
+        let captures = KEYWORD_BEFORE.captures(self.before)?;
+        let keyword = captures.name("keyword")?.as_str().to_ascii_lowercase();
+        let glue = captures.name("glue").map_or("", |glue| glue.as_str());
+        let after = self.after.trim_start();
+        let start = captures.get(0)?.start();
+        let lead = self.before[..start].trim();
+        match keyword.as_str() {
+            "impl" => self.found("implementation", IMPL),
+            "let" | "var" | "val" | "const" | "constexpr" | "static" | "defvar" => self.binding(&keyword, lead, after),
+            "struct" | "enum" | "union" | "class" | "interface" => self.type_by_keyword(&keyword, glue, after),
+            "typedef" | "undef" => None,
+            "case" if self.language == Language::Ruby || after.starts_with(':') => None,
+            "case" if lead.is_empty() && self.language != Language::Rust => self.found("variant", DOUBTFUL),
+            "case" => None,
+            "type" | "mod" | "module" | "namespace" | "package" | "object" | "record" | "data" | "index" | "view"
+            | "table" | "task" | "message" | "service" | "event" | "component" | "alias" | "extension" | "protocol"
+            | "template" | "macro" | "sub" | "procedure" | "trigger" | "annotation" => {
+                self.by_soft_keyword(&keyword, lead, after)
+            }
+            "define" if self.language == Language::C || lead.ends_with('#') || lead.ends_with('(') => {
+                self.found(if lead.ends_with('#') { "macro" } else { "definition" }, BODY)
+            }
+            "define" => None,
+            "func" | "fn" | "def" | "defp" | "fun" | "function" | "proc" | "defn" | "defun" | "defmethod" | "rpc" => {
+                self.function_by_keyword(after)
+            }
+            "macro_rules!" | "defmacro" => self.found("macro", BODY),
+            other if other.starts_with("create") => self.found("SQL object", BODY),
+            other => self.found(other, BODY),
+        }
+    }
+
+    fn function_by_keyword(&self, after: &str) -> Option<Definition> {
+        let is_signature = self.line.trim_end().ends_with(';')
+            && !self.line.contains('{')
+            && matches!(self.language, Language::Rust | Language::Script);
+        if self.language == Language::Rust && after.starts_with(',') {
+            return None;
+        }
+        self.found("function", if is_signature { ANNOUNCED + 15 } else { BODY })
+    }
+
+    /// C's `struct name *x` is a use, and `struct name;` only announces.
+    fn type_by_keyword(&self, keyword: &str, glue: &str, after: &str) -> Option<Definition> {
+        let can_be_use = matches!(self.language, Language::C | Language::Other | Language::Go);
+        let begins = after.is_empty()
+            || ["{", ":", "<", "(", "//", "/*", "\\"].iter().any(|mark| after.starts_with(mark))
+            || ["final", "extends", "implements", "where", "permits", "sealed"].iter().any(|word| after.starts_with(word));
+        if after.starts_with(';') && can_be_use {
+            return self.found(keyword, STRONG + 2);
+        }
+        if can_be_use && (!begins || glue.contains('(') || after.starts_with("::")) {
+            return None;
+        }
+        if after.starts_with([',', ')', '.', '=', '"', '\'']) && self.language != Language::Script {
+            return None;
+        }
+        self.found(keyword, BODY)
+    }
+
+    /// Words that are keywords in one language and names or prose in others.
+    fn by_soft_keyword(&self, keyword: &str, lead: &str, after: &str) -> Option<Definition> {
+        let modifiers = lead.split_whitespace().all(|word| {
+            word.starts_with("pub") || word.starts_with('(') || MODIFIERS.contains(&word)
+        });
+        let is_said = after.is_empty()
+            || after.starts_with(['{', '=', ':', ';', '<', '(', '[', '\'', '"', ')', '|', '.', '\\'])
+            || after.split_whitespace().next().is_some_and(|word| {
+                let go_type = self.language == Language::Go && keyword == "type";
+                go_type || ["extends", "where", "do", "is", "as", "on", "implements", "of", "struct", "interface"].contains(&word)
+            });
+        if !modifiers || !is_said || after.starts_with("==") {
+            return None;
+        }
+        let kind = match (keyword, self.language) {
+            ("mod", _) => "module",
+            ("sub", _) => "function",
+            (word, _) => word,
+        };
+        let is_own = !matches!(
+            (keyword, self.language),
+            ("object" | "data" | "index" | "view" | "table" | "task" | "message" | "event" | "alias" | "record", Language::C)
+                | ("package", Language::Script | Language::Python)
+        );
+        self.found(kind, if is_own { BODY } else { DOUBTFUL })
+    }
+
+    /// `let`, `const` and the like: a global, a member, or a local by where they stand.
+    fn binding(&self, keyword: &str, lead: &str, after: &str) -> Option<Definition> {
+        if !after.is_empty() && !after.starts_with(['=', ':', ';', ',', '[', '<', '(', '?', '!', ')'])
+            && self.language != Language::Go
+        {
+            return None;
+        }
+        if after.starts_with("::") {
+            return None;
+        }
+        let is_function = FUNCTION_VALUE.is_match(after);
+        let is_shown = lead.starts_with("pub") || lead.contains("export") || lead.contains("public");
+        let is_constant = keyword == "const" || keyword == "static" || keyword == "constexpr";
+        if after.contains("require(") || after.starts_with("= import") {
+            return self.found("import", LOCAL);
+        }
+        if is_function {
+            let strength = if self.is_at_margin() || is_shown { BODY } else { STRONG + 10 };
+            return self.found("function", strength);
+        }
+        match self.language {
+            Language::Rust if keyword == "let" => self.found("local variable", LOCAL),
+            Language::Rust => self.found(if keyword == "static" { "static" } else { "constant" }, BODY),
+            _ if self.is_at_margin() || is_shown => {
+                self.found(if is_constant { "constant" } else { "variable" }, BODY - 5)
+            }
+            Language::Script if lead.is_empty() => self.found("local variable", LOCAL + 5),
+            _ if is_constant => self.found("constant", STRONG),
+            _ => self.found("variable", DOUBTFUL),
+        }
+    }
+}
+
+const MODIFIERS: &[&str] = &[
+    "export", "default", "declare", "public", "private", "protected", "internal", "static", "abstract", "final",
+    "sealed", "partial", "open", "data", "inline", "unsafe", "async", "const", "global", "local", "case", "companion",
+    "implicit", "lazy", "override", "fileprivate", "indirect", "@", "(", "{", "}", "else", "newtype", "opaque", "or",
+    "CREATE", "create", "crate)", "super)", "in",
+];
+
+static KEYWORD_BEFORE: LazyLock<Regex> = LazyLock::new(|| {
+    let glue = concat!(
+        r"(?P<glue>(?:mut |ref |class |struct |enum |fn |fun |func |async |unsafe |inline |function\*? |type |static ",
+        r"|const |if not exists |or replace |IF NOT EXISTS |\([^)]*\)\s*|<[^>]*>\s*)*",
+        r#"[*&"'`(]*(?:[\w$@]+(?:<[^>]*>)?(?:\.|::|:|#))*["'`]?)$"#,
+    );
+    pattern(&format!(
+        r"(?:^|[^\w.$])(?P<keyword>{KEYWORDS}|impl|macro_rules!|(?i:create\s+(?:[\w ]+?)??(?:table|view|index|function|procedure|trigger|type)))(?:\*?\s+|\s*\*\s*|\s*\(){glue}"
+    ))
+});
+static CONTAINER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^\s*(?:[\w()]+\s+)*(?:impl|class|struct|trait|enum|interface|mod|namespace|module|object)\b")
+});
+static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"^(?:pub(?:\([^)]*\))? )?(?:use |extern crate )|^(?:import|from)\b.*|^export\s*(?:type\s*)?[{*]|^#\s*include|^(?:using|require|require_once|include|package) [\w.:\\<>"'/ ]+;?$"#)
+});
+static PUBLIC: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^\s*(?:pub\b|export\b|public\b|open\b)|\bexports\.|\bextern\b|^#\s*define"));
+/// A value that is a function.
+static FUNCTION_VALUE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^(?::[^=]*)?\s*[=:]\s*(?:async\b|function\b|class\b|lambda\b|fn\b|\([^()]*\)\s*(?::[^=]+)?=>|\w+\s*=>|\([^)]*$)")
+});

@@ -1,0 +1,305 @@
+//! The scan: which words of the question a file has, on which lines.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::offline::language::Language;
+use crate::offline::place::Place;
+use crate::offline::question::Question;
+use crate::offline::words::{self, Stem};
+
+/// A question has at most so many words and words like them.
+const MAX_FEATURES: usize = 32;
+/// A file with more hits is a word list.
+const MAX_HITS: usize = 20_000;
+/// Lines longer than this on average were not written by a person.
+const MAX_AVERAGE_LINE: usize = 400;
+
+/// A word to count: one of the question, or one that means the same.
+#[derive(Clone, Copy)]
+pub(super) struct Feature {
+    stem: Stem,
+    /// Which word of the question it stands for.
+    pub term: usize,
+    /// 1 for the word itself, less for one like it.
+    pub weight: f32,
+}
+
+/// What a line is, beside its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LineKind {
+    Plain,
+    Comment,
+    Doc,
+    Definition,
+    Heading,
+}
+
+/// A word of the question on a line, in four bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Hit(u32);
+
+impl Hit {
+    fn new(line: usize, feature: usize, kind: LineKind) -> Hit {
+        let line = u32::try_from(line.min((1 << 24) - 1)).unwrap_or(0);
+        let feature = u32::try_from(feature).unwrap_or(0);
+        Hit(line << 8 | feature << 3 | kind as u32)
+    }
+
+    /// Counted from 0.
+    pub(super) fn line(self) -> usize {
+        (self.0 >> 8) as usize
+    }
+
+    pub(super) fn feature(self) -> usize {
+        (self.0 >> 3 & 31) as usize
+    }
+
+    pub(super) fn kind(self) -> LineKind {
+        match self.0 & 7 {
+            1 => LineKind::Comment,
+            2 => LineKind::Doc,
+            3 => LineKind::Definition,
+            4 => LineKind::Heading,
+            _ => LineKind::Plain,
+        }
+    }
+}
+
+/// A file with words of the question.
+pub(super) struct FileHits {
+    pub path: String,
+    pub size: usize,
+    pub lines: usize,
+    pub hits: Vec<Hit>,
+}
+
+/// What a scan counts, from several threads.
+pub(super) struct Counts {
+    pub features: Vec<Feature>,
+    pub terms: usize,
+    /// One bit for each three letters that a wanted word begins with.
+    begins: Box<[u64; 512]>,
+    /// How many files have each feature.
+    pub with_feature: [AtomicU32; MAX_FEATURES],
+    pub file_count: AtomicU32,
+    pub byte_count: AtomicU64,
+    pub files: Mutex<Vec<FileHits>>,
+}
+
+impl Counts {
+    pub(super) fn new(question: &Question) -> Counts {
+        let mut features: Vec<Feature> = Vec::new();
+        let mut add = |word: &str, term: usize, weight: f32| {
+            let Some(stem) = Stem::of(word.as_bytes()) else {
+                return;
+            };
+            if features.len() < MAX_FEATURES && features.iter().all(|feature| feature.stem != stem) {
+                features.push(Feature { stem, term, weight });
+            }
+        };
+        for (term, wanted) in question.terms.iter().enumerate() {
+            add(&wanted.word, term, 1.0);
+        }
+        for (term, wanted) in question.terms.iter().enumerate() {
+            for other in words::synonyms(&wanted.word) {
+                add(other, term, 0.5);
+            }
+        }
+        let mut begins = Box::new([0u64; 512]);
+        for feature in &features {
+            mark(&mut begins, feature.stem.as_bytes());
+        }
+        Counts {
+            features,
+            terms: question.terms.len(),
+            begins,
+            with_feature: [const { AtomicU32::new(0) }; MAX_FEATURES],
+            file_count: AtomicU32::new(0),
+            byte_count: AtomicU64::new(0),
+            files: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Counts one file.
+    pub(super) fn visit(&self, path: &str, text: &str) {
+        self.file_count.fetch_add(1, Ordering::Relaxed);
+        self.byte_count.fetch_add(text.len() as u64, Ordering::Relaxed);
+        let place = Place::of(path);
+        if place.is_packed || place.is_lock {
+            return;
+        }
+        let (hits, lines) = self.hits(path, text);
+        if hits.is_empty() || text.len() / (lines + 1) > MAX_AVERAGE_LINE {
+            return;
+        }
+        let features = hits.iter().fold(0u32, |mask, hit| mask | 1 << hit.feature());
+        for feature in 0..self.features.len() {
+            if features >> feature & 1 == 1 {
+                self.with_feature[feature].fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let terms = self.terms_of(features).count_ones();
+        if self.terms >= 3 && terms < 2 && !self.is_in_path(path) {
+            return;
+        }
+        let file = FileHits { path: path.to_owned(), size: text.len(), lines, hits };
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).push(file);
+    }
+
+    /// Which terms a set of features stands for.
+    pub(super) fn terms_of(&self, features: u32) -> u32 {
+        let held = self.features.iter().enumerate().filter(|(index, _)| features >> index & 1 == 1);
+        held.fold(0, |mask, (_, feature)| mask | 1 << feature.term)
+    }
+
+    /// The features in an identifier or a path.
+    pub(super) fn features_of<'c>(&'c self, text: &'c str) -> impl Iterator<Item = usize> + 'c {
+        words::subwords(text).into_iter().filter_map(|word| self.feature(word.as_bytes()))
+    }
+
+    /// Each term's best weight in a line.
+    pub(super) fn line_score(&self, line: &str) -> f32 {
+        let mut best = vec![0f32; self.terms];
+        for feature in self.features_of(line) {
+            let feature = &self.features[feature];
+            best[feature.term] = best[feature.term].max(feature.weight);
+        }
+        best.iter().sum()
+    }
+
+    fn is_in_path(&self, path: &str) -> bool {
+        self.features_of(path).next().is_some()
+    }
+
+    fn feature(&self, word: &[u8]) -> Option<usize> {
+        let stem = Stem::of(word)?;
+        self.features.iter().position(|feature| feature.stem == stem)
+    }
+
+    fn hits(&self, path: &str, text: &str) -> (Vec<Hit>, usize) {
+        let bytes = text.as_bytes();
+        let language = Language::of(path);
+        let mut hits: Vec<Hit> = Vec::new();
+        let (mut line, mut line_start) = (0, 0);
+        let mut kind: Option<(usize, LineKind)> = None;
+        let mut before = 0u8;
+        for (at, &byte) in bytes.iter().enumerate() {
+            let class = CLASS[usize::from(byte)];
+            if class == NEWLINE {
+                line += 1;
+                line_start = at + 1;
+            } else if class & LETTER != 0
+                && (before & LETTER == 0 || class == UPPER)
+                && self.may_begin(bytes, at)
+                && words::begins_word(bytes, at)
+                && hits.len() < MAX_HITS
+                && let Some(feature) = self.feature(word_at(bytes, at))
+            {
+                let kind = match kind {
+                    Some((of, kind)) if of == line => kind,
+                    _ => kind.insert((line, line_kind(language, line_at(text, line_start)))).1,
+                };
+                hits.push(Hit::new(line, feature, kind));
+            }
+            before = class;
+        }
+        (hits, line)
+    }
+
+    fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
+        let index = begin(&bytes[at..]);
+        self.begins[index >> 6] >> (index & 63) & 1 == 1
+    }
+}
+
+/// The first three letters as a number; what is no letter is 0.
+fn begin(word: &[u8]) -> usize {
+    let letter = |at: usize| match word.get(at) {
+        Some(byte) if byte.is_ascii_alphabetic() => usize::from(byte & 31),
+        _ => 0,
+    };
+    letter(0) << 10 | letter(1) << 5 | letter(2)
+}
+
+/// A word of two letters begins everything that begins with them, and a final `y` may be an `i` in the text.
+fn mark(begins: &mut [u64; 512], stem: &[u8]) {
+    let index = begin(stem);
+    let mut set = |index: usize| begins[index >> 6] |= 1 << (index & 63);
+    set(index);
+    if stem.len() < 3 {
+        (0..32).for_each(|third| set(index & !31 | third));
+    } else if stem.len() == 3 && stem[2] == b'y' {
+        set(index & !31 | usize::from(b'i' & 31));
+    }
+}
+
+/// The part of a compound that begins at `at`.
+fn word_at(bytes: &[u8], at: usize) -> &[u8] {
+    let ends = |&end: &usize| {
+        !bytes[end].is_ascii_alphabetic() || words::begins_word(bytes, end)
+    };
+    let end = (at + 1..bytes.len()).find(ends).unwrap_or(bytes.len());
+    &bytes[at..end]
+}
+
+fn line_at(text: &str, start: usize) -> &str {
+    let rest = text.get(start..).unwrap_or_default();
+    let end = rest.bytes().take(400).position(|byte| byte == b'\n');
+    let mut end = end.unwrap_or(rest.len().min(400));
+    while !rest.is_char_boundary(end) {
+        end -= 1;
+    }
+    &rest[..end]
+}
+
+fn line_kind(language: Language, line: &str) -> LineKind {
+    let trimmed = line.trim_start();
+    if language == Language::Prose {
+        let is_heading = trimmed.starts_with('#') || trimmed.starts_with("==");
+        return if is_heading { LineKind::Heading } else { LineKind::Plain };
+    }
+    if ["///", "//!", "/**", "\"\"\"", "* "].iter().any(|mark| trimmed.starts_with(mark)) {
+        return LineKind::Doc;
+    }
+    if language.is_comment(trimmed) {
+        return LineKind::Comment;
+    }
+    let mut words = trimmed.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
+    let is_definition = words.by_ref().take(4).any(|word| DEFINING.contains(&word));
+    let is_c_function = language == Language::C
+        && !line.starts_with([' ', '\t', '#'])
+        && trimmed.contains('(')
+        && !trimmed.ends_with(';');
+    if is_definition || is_c_function { LineKind::Definition } else { LineKind::Plain }
+}
+
+const DEFINING: &[&str] = &[
+    "fn", "struct", "enum", "trait", "type", "const", "static", "mod", "macro_rules", "impl", "function", "class",
+    "interface", "namespace", "module", "def", "func", "define",
+];
+
+const LETTER: u8 = 1;
+const UPPER: u8 = 3;
+const NEWLINE: u8 = 4;
+
+/// What each byte is, for the one loop that sees them all.
+static CLASS: [u8; 256] = {
+    let mut class = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        #[expect(clippy::cast_possible_truncation, reason = "the loop ends before 256")]
+        let char = byte as u8;
+        class[byte] = if char.is_ascii_lowercase() {
+            LETTER
+        } else if char.is_ascii_uppercase() {
+            UPPER
+        } else if char == b'\n' {
+            NEWLINE
+        } else {
+            0
+        };
+        byte += 1;
+    }
+    class
+};
