@@ -1,5 +1,9 @@
 //! Builds a message from its chunks.
 
+use std::collections::BTreeSet;
+
+use std::collections::BTreeSet;
+
 use dsh_protocol::content::{BlockKind, Chunk, ContentBlock, FinishReason, ModelFailure, Usage};
 use dsh_protocol::ids::CallId;
 
@@ -69,8 +73,10 @@ impl Assembler {
         self.finish.clone().unwrap_or((FinishReason::Stop, None))
     }
 
-    /// The whole answer. Empty text and reasoning are left out; calls without an id get one from `new_id`.
+    /// The whole answer. Empty text and reasoning are left out. Calls without an id, and those whose id another
+    /// call of the answer has, get one from `new_id`: a result is found by its call's id alone.
     pub fn content(&self, mut new_id: impl FnMut() -> CallId) -> Vec<ContentBlock> {
+        let mut taken = BTreeSet::new();
         self.blocks
             .iter()
             .filter_map(|(_, block)| match block {
@@ -78,11 +84,16 @@ impl Assembler {
                 Block::Reasoning(text) => {
                     (!text.is_empty()).then(|| ContentBlock::Reasoning { text: text.clone() })
                 }
-                Block::ToolCall { id, name, arguments } => Some(ContentBlock::ToolCall {
-                    id: id.clone().filter(|id| !id.as_str().is_empty()).unwrap_or_else(&mut new_id),
-                    name: name.clone(),
-                    arguments: arguments.clone(),
-                }),
+                Block::ToolCall { id, name, arguments } => {
+                    let own = id.clone().filter(|id| !id.as_str().is_empty());
+                    let id = own.filter(|id| !taken.contains(id)).unwrap_or_else(&mut new_id);
+                    taken.insert(id.clone());
+                    Some(ContentBlock::ToolCall {
+                        id,
+                        name: name.clone(),
+                        arguments: arguments.clone(),
+                    })
+                }
             })
             .collect()
     }
@@ -118,5 +129,76 @@ impl Assembler {
             self.blocks.len() - 1
         });
         &mut self.blocks[at].1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(index: u32, id: Option<&str>, name: &str, pieces: &[&str]) -> Vec<Chunk> {
+        let start = Chunk::BlockStart {
+            index,
+            block: BlockKind::ToolCall,
+            id: id.map(CallId::from),
+            name: Some(name.to_owned()),
+        };
+        let deltas = pieces
+            .iter()
+            .map(|piece| Chunk::ToolCallDelta { index, arguments_delta: (*piece).to_owned() });
+        std::iter::once(start).chain(deltas).collect()
+    }
+
+    fn assembled(chunks: impl IntoIterator<Item = Chunk>) -> Assembler {
+        let mut assembler = Assembler::default();
+        chunks.into_iter().for_each(|chunk| assembler.push(&chunk));
+        assembler
+    }
+
+    #[test]
+    fn calls_that_arrive_interleaved_keep_their_order_and_get_ids_of_their_own() {
+        let (a, b) = (
+            call(0, Some("same"), "read", &["{\"a\"", ":1}"]),
+            call(1, Some("same"), "grep", &["{}"]),
+        );
+        let c = call(2, Some(""), "glob", &[]);
+        let interleaved =
+            [a[0].clone(), b[0].clone(), a[1].clone(), b[1].clone(), a[2].clone(), c[0].clone()];
+        let mut made = 0;
+        let content = assembled(interleaved).content(|| {
+            made += 1;
+            CallId::from(format!("new-{made}"))
+        });
+        let shown: Vec<_> = content
+            .iter()
+            .map(|block| match block {
+                ContentBlock::ToolCall { id, name, arguments } => {
+                    format!("{id} {name} {arguments}")
+                }
+                other => format!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(shown, ["same read {\"a\":1}", "new-1 grep {}", "new-2 glob "]);
+    }
+
+    #[test]
+    fn an_interrupted_answer_keeps_what_was_seen_and_none_of_its_calls() {
+        let text = |text: &str| Chunk::TextDelta { index: 0, text: text.to_owned() };
+        let mut chunks = vec![text("half a "), text("sentence")];
+        chunks.extend(call(1, Some("c"), "read", &["{"]));
+        assert_eq!(
+            assembled(chunks).interrupted_content(),
+            [ContentBlock::text("half a sentence")]
+        );
+        assert!(assembled([text(" \n")]).interrupted_content().is_empty());
+    }
+
+    #[test]
+    fn the_last_usage_counts_and_a_missing_finish_means_stop() {
+        let usage =
+            |output_tokens| Chunk::Usage { usage: Usage { output_tokens, ..Usage::default() } };
+        let assembler = assembled([usage(1), usage(7)]);
+        assert_eq!(assembler.usage().map(|usage| usage.output_tokens), Some(7));
+        assert_eq!(assembler.finish(), (FinishReason::Stop, None));
     }
 }

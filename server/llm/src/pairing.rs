@@ -65,3 +65,62 @@ fn results(message: &Message) -> Vec<CallId> {
 fn ids(message: &Message, of: impl Fn(&ContentBlock) -> Option<CallId>) -> Vec<CallId> {
     message.content.iter().filter_map(of).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use dsh_protocol::message::Source;
+
+    use super::*;
+
+    fn message(role: Role, content: Vec<ContentBlock>) -> Arc<Message> {
+        Arc::new(Message {
+            id: "m".into(),
+            role,
+            content,
+            source: Source::User,
+            client_message_id: None,
+        })
+    }
+
+    fn calls(ids: &[&str]) -> Arc<Message> {
+        let call = |id: &&str| ContentBlock::ToolCall {
+            id: CallId::from(*id),
+            name: "read".to_owned(),
+            arguments: String::new(),
+        };
+        message(Role::Assistant, ids.iter().map(call).collect())
+    }
+
+    fn result(id: &str) -> Arc<Message> {
+        let block = ContentBlock::ToolResult {
+            tool_call_id: id.into(),
+            content: Vec::new(),
+            is_error: None,
+        };
+        message(Role::Tool, vec![block])
+    }
+
+    fn says(role: Role) -> Arc<Message> {
+        message(role, vec![ContentBlock::text("text")])
+    }
+
+    #[test]
+    fn calls_and_results_must_pair() {
+        let user = || says(Role::User);
+        assert_eq!(check(&[]), Ok(()));
+        assert_eq!(check(&[user(), calls(&["a", "b"]), result("b"), result("a"), user()]), Ok(()));
+        for (bad, why) in [
+            (vec![user(), calls(&["a"])], "no result at the end"),
+            (vec![user(), calls(&["a"]), user(), result("a")], "something before the result"),
+            (
+                vec![user(), calls(&["a", "b"]), result("a"), says(Role::Assistant)],
+                "one result too few",
+            ),
+            (vec![user(), result("a")], "a result without a call"),
+            (vec![calls(&["a"]), result("a"), result("a")], "a result twice"),
+            (vec![calls(&["a", "a"]), result("a")], "an id twice"),
+        ] {
+            assert!(check(&bad).is_err(), "{why}");
+        }
+    }
+}
