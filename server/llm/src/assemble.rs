@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use std::collections::BTreeSet;
-
 use dsh_protocol::content::{BlockKind, Chunk, ContentBlock, FinishReason, ModelFailure, Usage};
 use dsh_protocol::ids::CallId;
 
