@@ -118,6 +118,7 @@ impl Step<'_> {
             step: self.number,
             header: Arc::clone(&self.header),
             messages: self.writer.log().read(|fold| fold.surface.messages()),
+            body: None,
         };
         let mut chunks = stream::ask(&adapter, request, self.cancel.clone());
         let mut answer = Answer { assembler: Assembler::default(), chunks: Vec::new() };

@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use dsh_protocol::content::{Chunk, ModelFailure};
 use dsh_protocol::ids::SessionId;
@@ -27,6 +28,29 @@ pub struct Request {
     pub header: Arc<Header>,
     /// The conversation.
     pub messages: Vec<Arc<Message>>,
+    /// The bytes to send, as [`Adapter::body`] made them; absent for adapters that send none.
+    pub body: Option<Arc<Vec<u8>>>,
+}
+
+/// How often and how long after a failure an adapter's requests are tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Retries of one step at most; 0: none.
+    pub max_retries: u32,
+    /// The first delay; each further one is twice as long.
+    pub min_delay: Duration,
+    /// The longest delay, also of those that a provider asks for.
+    pub max_delay: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self {
+            max_retries: 5,
+            min_delay: Duration::from_millis(500),
+            max_delay: Duration::from_secs(10),
+        }
+    }
 }
 
 /// A model that an adapter offers.
@@ -60,6 +84,18 @@ pub trait Adapter: Send + Sync {
             context_window: None,
             input: vec![Modality::Text],
         })
+    }
+
+    /// What will be sent for a request: the same bytes for the same request, from the request alone, so that
+    /// they can be made again from the log. `None` when nothing is sent.
+    fn body(&self, request: &Request) -> Option<Vec<u8>> {
+        let _ = request;
+        None
+    }
+
+    /// How failed requests are tried again.
+    fn retry_policy(&self) -> RetryPolicy {
+        RetryPolicy::default()
     }
 
     /// Asks. The stream should stop soon after `cancel`; a failure is its last chunk.

@@ -101,6 +101,7 @@ mod tests {
             step: 1,
             header: Arc::new(header),
             messages: Vec::new(),
+            body: None,
         };
         let adapter: Arc<dyn Adapter> = Arc::new(Broken(how));
         let mut chunks = ask(&adapter, request, cancel.clone());
