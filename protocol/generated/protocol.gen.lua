@@ -416,6 +416,54 @@
 --- Whether a reader that does not know the type may pass over it.
 ---@field ignorable? boolean
 
+--- A request was sent to the model's provider.
+---@class (exact) dsh.Event.LlmRequest
+---@field type "llm/request"
+--- Place in the log, from 0 without gaps.
+---@field seq integer
+--- Epoch milliseconds.
+---@field time integer
+--- What happened.
+---@field data dsh.ModelRequest
+--- How it changes what the model sees; on surface events only.
+---@field surfaceOp? dsh.SurfaceOp
+--- The events that this one was made from.
+---@field sourceEventSeqs? integer[]
+--- Whether a reader that does not know the type may pass over it.
+---@field ignorable? boolean
+
+--- A request failed and will be sent again after a pause.
+---@class (exact) dsh.Event.LlmRetry
+---@field type "llm/retry"
+--- Place in the log, from 0 without gaps.
+---@field seq integer
+--- Epoch milliseconds.
+---@field time integer
+--- What happened.
+---@field data dsh.ModelRetry
+--- How it changes what the model sees; on surface events only.
+---@field surfaceOp? dsh.SurfaceOp
+--- The events that this one was made from.
+---@field sourceEventSeqs? integer[]
+--- Whether a reader that does not know the type may pass over it.
+---@field ignorable? boolean
+
+--- The pause before a retry is over.
+---@class (exact) dsh.Event.LlmRetryStarted
+---@field type "llm/retry-started"
+--- Place in the log, from 0 without gaps.
+---@field seq integer
+--- Epoch milliseconds.
+---@field time integer
+--- What happened.
+---@field data dsh.ModelRetryStarted
+--- How it changes what the model sees; on surface events only.
+---@field surfaceOp? dsh.SurfaceOp
+--- The events that this one was made from.
+---@field sourceEventSeqs? integer[]
+--- Whether a reader that does not know the type may pass over it.
+---@field ignorable? boolean
+
 --- Closes a prefix that was inherited or restored.
 ---@class (exact) dsh.Event.SessionEndSeed
 ---@field type "session/end-seed"
@@ -509,6 +557,9 @@
 ---| dsh.Event.ToolResult
 ---| dsh.Event.RequestHeader
 ---| dsh.Event.RequestContext
+---| dsh.Event.LlmRequest
+---| dsh.Event.LlmRetry
+---| dsh.Event.LlmRetryStarted
 ---| dsh.Event.SessionEndSeed
 ---| dsh.Event.SessionTitle
 ---| dsh.Event.SessionModel
@@ -815,6 +866,43 @@
 ---@class (exact) dsh.ModelListResult
 --- The models by provider, then model.
 ---@field models dsh.ModelInfo[]
+
+--- Payload of `llm/request`: one attempt of a step.
+---@class (exact) dsh.ModelRequest
+--- The turn's number.
+---@field turn integer
+--- The step's number.
+---@field step integer
+--- The attempt, counted from 1 in each step.
+---@field attempt integer
+--- SHA-256 of the body that was sent, in lower-case hexadecimal.
+---@field sha256 string
+
+--- Payload of `llm/retry`.
+---@class (exact) dsh.ModelRetry
+--- The turn's number.
+---@field turn integer
+--- The step's number.
+---@field step integer
+--- The provider that is asked again.
+---@field provider string
+--- Which retry of the step this is, counted from 1.
+---@field retry integer
+--- How many there may be.
+---@field maxRetries integer
+--- The pause before it, in milliseconds.
+---@field delayMs integer
+--- What failed.
+---@field failure dsh.ModelFailure
+
+--- Payload of `llm/retry-started`.
+---@class (exact) dsh.ModelRetryStarted
+--- The turn's number.
+---@field turn integer
+--- The step's number.
+---@field step integer
+--- Which retry of the step this is, counted from 1.
+---@field retry integer
 
 --- Params of methods that take none; `null` and absence are accepted as well.
 ---@class (exact) dsh.NoParams
@@ -1178,6 +1266,28 @@
 --- How it joined the session.
 ---@field delivery dsh.Delivery
 
+--- Params of `session/request`.
+---@class (exact) dsh.SessionRequestParams
+--- The session.
+---@field sessionId dsh.SessionId
+--- The turn, counted from 1.
+---@field turn integer
+--- The step, counted from 1 in each turn.
+---@field step integer
+--- The attempt, counted from 1 in each step. Default: the last one.
+---@field attempt? integer
+
+--- Result of `session/request`.
+---@class (exact) dsh.SessionRequestResult
+--- The provider that was asked.
+---@field provider string
+--- The model that was asked.
+---@field model string
+--- The provider's JSON as it was sent, made again from the log.
+---@field body string
+--- Whether these are the very bytes that were sent, by their logged digest.
+---@field exact boolean
+
 --- What a session is doing.
 ---@alias dsh.SessionStatus
 ---| "idle" # No turn runs and nothing is queued.
@@ -1522,6 +1632,8 @@
 ---@field ["session/new"] { params: dsh.SessionNewParams, result: dsh.SessionNewResult }
 --- Adds what a person typed to a session and starts a turn if none runs.
 ---@field ["session/prompt"] { params: dsh.SessionPromptParams, result: dsh.SessionPromptResult }
+--- Returns what a model was sent in one step, byte for byte.
+---@field ["session/request"] { params: dsh.SessionRequestParams, result: dsh.SessionRequestResult }
 --- Sends a session's events from a place in its log onwards, and then each as it happens.
 ---@field ["session/subscribe"] { params: dsh.SessionSubscribeParams, result: dsh.SessionSubscribeResult }
 --- Ends a subscription.
@@ -1570,6 +1682,12 @@
 ---@field ["request/header"] dsh.RequestHeader
 --- Which model is asked and how much it can take. The last one counts.
 ---@field ["request/context"] dsh.RequestContext
+--- A request was sent to the model's provider.
+---@field ["llm/request"] dsh.ModelRequest
+--- A request failed and will be sent again after a pause.
+---@field ["llm/retry"] dsh.ModelRetry
+--- The pause before a retry is over.
+---@field ["llm/retry-started"] dsh.ModelRetryStarted
 --- Closes a prefix that was inherited or restored.
 ---@field ["session/end-seed"] dsh.Empty
 --- The session has a title. The last one counts.
@@ -1597,6 +1715,7 @@ local Client = {}
 ---@overload fun(self: dsh.Client, method: "session/messages", params: dsh.SessionMessagesParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionMessagesResult))
 ---@overload fun(self: dsh.Client, method: "session/new", params: dsh.SessionNewParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionNewResult))
 ---@overload fun(self: dsh.Client, method: "session/prompt", params: dsh.SessionPromptParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionPromptResult))
+---@overload fun(self: dsh.Client, method: "session/request", params: dsh.SessionRequestParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionRequestResult))
 ---@overload fun(self: dsh.Client, method: "session/subscribe", params: dsh.SessionSubscribeParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionSubscribeResult))
 ---@overload fun(self: dsh.Client, method: "session/unsubscribe", params: dsh.SessionIdParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
 ---@overload fun(self: dsh.Client, method: "session/wait", params: dsh.SessionWaitParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionWaitResult))
@@ -1606,7 +1725,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "307adb686c49d06e978f85f8d2853b03378e362698b3c34a08db501a2dd51075",
+  schema_hash = "257831f383451ca8374ee6c66626434a7bdb3856b3be2290592ff408c161dc89",
   methods = {
     "initialize",
     "shutdown",
@@ -1619,6 +1738,7 @@ return {
     "session/messages",
     "session/new",
     "session/prompt",
+    "session/request",
     "session/subscribe",
     "session/unsubscribe",
     "session/wait",
@@ -1644,6 +1764,9 @@ return {
     "tool/result",
     "request/header",
     "request/context",
+    "llm/request",
+    "llm/retry",
+    "llm/retry-started",
     "session/end-seed",
     "session/title",
     "session/model",

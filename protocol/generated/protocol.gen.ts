@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "307adb686c49d06e978f85f8d2853b03378e362698b3c34a08db501a2dd51075";
+export const SCHEMA_HASH = "257831f383451ca8374ee6c66626434a7bdb3856b3be2290592ff408c161dc89";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -30,6 +30,8 @@ export interface Methods {
   "session/new": { params: SessionNewParams; result: SessionNewResult };
   /** Adds what a person typed to a session and starts a turn if none runs. */
   "session/prompt": { params: SessionPromptParams; result: SessionPromptResult };
+  /** Returns what a model was sent in one step, byte for byte. */
+  "session/request": { params: SessionRequestParams; result: SessionRequestResult };
   /** Sends a session's events from a place in its log onwards, and then each as it happens. */
   "session/subscribe": { params: SessionSubscribeParams; result: SessionSubscribeResult };
   /** Ends a subscription. */
@@ -80,6 +82,12 @@ export interface Events {
   "request/header": RequestHeader;
   /** Which model is asked and how much it can take. The last one counts. */
   "request/context": RequestContext;
+  /** A request was sent to the model's provider. */
+  "llm/request": ModelRequest;
+  /** A request failed and will be sent again after a pause. */
+  "llm/retry": ModelRetry;
+  /** The pause before a retry is over. */
+  "llm/retry-started": ModelRetryStarted;
   /** Closes a prefix that was inherited or restored. */
   "session/end-seed": Empty;
   /** The session has a title. The last one counts. */
@@ -537,6 +545,54 @@ export type Event =
     /** Whether a reader that does not know the type may pass over it. */
     ignorable?: boolean;
   }
+  /** A request was sent to the model's provider. */
+  | {
+    type: "llm/request";
+    /** Place in the log, from 0 without gaps. */
+    seq: number;
+    /** Epoch milliseconds. */
+    time: number;
+    /** What happened. */
+    data: ModelRequest;
+    /** How it changes what the model sees; on surface events only. */
+    surfaceOp?: SurfaceOp;
+    /** The events that this one was made from. */
+    sourceEventSeqs?: number[];
+    /** Whether a reader that does not know the type may pass over it. */
+    ignorable?: boolean;
+  }
+  /** A request failed and will be sent again after a pause. */
+  | {
+    type: "llm/retry";
+    /** Place in the log, from 0 without gaps. */
+    seq: number;
+    /** Epoch milliseconds. */
+    time: number;
+    /** What happened. */
+    data: ModelRetry;
+    /** How it changes what the model sees; on surface events only. */
+    surfaceOp?: SurfaceOp;
+    /** The events that this one was made from. */
+    sourceEventSeqs?: number[];
+    /** Whether a reader that does not know the type may pass over it. */
+    ignorable?: boolean;
+  }
+  /** The pause before a retry is over. */
+  | {
+    type: "llm/retry-started";
+    /** Place in the log, from 0 without gaps. */
+    seq: number;
+    /** Epoch milliseconds. */
+    time: number;
+    /** What happened. */
+    data: ModelRetryStarted;
+    /** How it changes what the model sees; on surface events only. */
+    surfaceOp?: SurfaceOp;
+    /** The events that this one was made from. */
+    sourceEventSeqs?: number[];
+    /** Whether a reader that does not know the type may pass over it. */
+    ignorable?: boolean;
+  }
   /** Closes a prefix that was inherited or restored. */
   | {
     type: "session/end-seed";
@@ -962,6 +1018,46 @@ export interface ModelListResult {
   models: ModelInfo[];
 }
 
+/** Payload of `llm/request`: one attempt of a step. */
+export interface ModelRequest {
+  /** The turn's number. */
+  turn: number;
+  /** The step's number. */
+  step: number;
+  /** The attempt, counted from 1 in each step. */
+  attempt: number;
+  /** SHA-256 of the body that was sent, in lower-case hexadecimal. */
+  sha256: string;
+}
+
+/** Payload of `llm/retry`. */
+export interface ModelRetry {
+  /** The turn's number. */
+  turn: number;
+  /** The step's number. */
+  step: number;
+  /** The provider that is asked again. */
+  provider: string;
+  /** Which retry of the step this is, counted from 1. */
+  retry: number;
+  /** How many there may be. */
+  maxRetries: number;
+  /** The pause before it, in milliseconds. */
+  delayMs: number;
+  /** What failed. */
+  failure: ModelFailure;
+}
+
+/** Payload of `llm/retry-started`. */
+export interface ModelRetryStarted {
+  /** The turn's number. */
+  turn: number;
+  /** The step's number. */
+  step: number;
+  /** Which retry of the step this is, counted from 1. */
+  retry: number;
+}
+
 /** Params of methods that take none; `null` and absence are accepted as well. */
 export type NoParams = Record<string, never>;
 
@@ -1347,6 +1443,30 @@ export interface SessionPromptResult {
   messageId: MessageId;
   /** How it joined the session. */
   delivery: Delivery;
+}
+
+/** Params of `session/request`. */
+export interface SessionRequestParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The turn, counted from 1. */
+  turn: number;
+  /** The step, counted from 1 in each turn. */
+  step: number;
+  /** The attempt, counted from 1 in each step. Default: the last one. */
+  attempt?: number;
+}
+
+/** Result of `session/request`. */
+export interface SessionRequestResult {
+  /** The provider that was asked. */
+  provider: string;
+  /** The model that was asked. */
+  model: string;
+  /** The provider's JSON as it was sent, made again from the log. */
+  body: string;
+  /** Whether these are the very bytes that were sent, by their logged digest. */
+  exact: boolean;
 }
 
 /** What a session is doing. */

@@ -17,8 +17,8 @@ use crate::params::session::{
     SessionCancelParams, SessionCancelResult, SessionEventsParams, SessionEventsResult,
     SessionGetResult, SessionIdParams, SessionListParams, SessionListResult, SessionMessagesParams,
     SessionMessagesResult, SessionNewParams, SessionNewResult, SessionPromptParams,
-    SessionPromptResult, SessionSubscribeParams, SessionSubscribeResult, SessionWaitParams,
-    SessionWaitResult,
+    SessionPromptResult, SessionRequestParams, SessionRequestResult, SessionSubscribeParams,
+    SessionSubscribeResult, SessionWaitParams, SessionWaitResult,
 };
 use crate::params::tool::{ToolCallParams, ToolCallResult, ToolListParams, ToolListResult};
 
@@ -139,6 +139,8 @@ methods! {
     "session/new" SessionNew(SessionNewParams) -> SessionNewResult, runs: session(session_id);
     /// Adds what a person typed to a session and starts a turn if none runs.
     "session/prompt" SessionPrompt(SessionPromptParams) -> SessionPromptResult, runs: session(session_id);
+    /// Returns what a model was sent in one step, byte for byte.
+    "session/request" SessionRequest(SessionRequestParams) -> SessionRequestResult, runs: session(session_id);
     /// Sends a session's events from a place in its log onwards, and then each as it happens.
     "session/subscribe" SessionSubscribe(SessionSubscribeParams) -> SessionSubscribeResult, runs: session(session_id);
     /// Ends a subscription.

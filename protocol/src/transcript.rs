@@ -70,6 +70,9 @@ impl Transcript {
             EventData::AssistantMessage(answer) => self.answer(answer),
             EventData::ToolCall(call) => self.call(call),
             EventData::ToolResult(result) => self.result(result),
+            EventData::ModelRetry(retry) => {
+                self.entry("retry", &format!("{} {}", retry.failure.code, retry.failure.message));
+            }
             EventData::SessionTitle(title) => self.entry("title", &title.title),
             EventData::SessionModel(model) => self.entry("model", &model.to_string()),
             EventData::InboxSpliced(splice) => self.splice(splice),
@@ -78,6 +81,8 @@ impl Transcript {
             EventData::AssistantChunk(_)
             | EventData::RequestHeader(_)
             | EventData::RequestContext(_)
+            | EventData::ModelRequest(_)
+            | EventData::ModelRetryStarted(_)
             | EventData::EndSeed(_)
             | EventData::Unknown(_) => {}
         }

@@ -275,3 +275,31 @@ pub struct SessionMessagesResult {
     /// The messages in order.
     pub messages: Vec<Message>,
 }
+
+/// Params of `session/request`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionRequestParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// The turn, counted from 1.
+    pub turn: u64,
+    /// The step, counted from 1 in each turn.
+    pub step: u64,
+    /// The attempt, counted from 1 in each step. Default: the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u64>,
+}
+
+/// Result of `session/request`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionRequestResult {
+    /// The provider that was asked.
+    pub provider: String,
+    /// The model that was asked.
+    pub model: String,
+    /// The provider's JSON as it was sent, made again from the log.
+    pub body: String,
+    /// Whether these are the very bytes that were sent, by their logged digest.
+    pub exact: bool,
+}

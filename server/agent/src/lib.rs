@@ -6,9 +6,11 @@
 
 pub mod agent;
 pub mod agents;
+pub mod request;
 pub mod wait;
 
 mod actor;
+mod retry;
 mod schedule;
 mod step;
 mod turn;

@@ -1,14 +1,15 @@
 //! One step: sends a request, takes in the answer, runs the tools that it asks for.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use dsh_llm::adapter::{Request, failure};
+use dsh_llm::adapter::{Adapter, Request, failure};
 use dsh_llm::assemble::Assembler;
 use dsh_llm::stream;
-use dsh_protocol::content::{ContentBlock, FinishReason, Usage};
+use dsh_protocol::content::{ContentBlock, FinishReason, ModelFailure, Usage};
 use dsh_protocol::event::{
-    AssistantChunk, AssistantMessage, EventData, HeaderReason, RequestContext, RequestHeader,
-    Step as StepMark,
+    AssistantChunk, AssistantMessage, EventData, HeaderReason, ModelRequest, ModelRetry,
+    ModelRetryStarted, RequestContext, RequestHeader, Step as StepMark,
 };
 use dsh_protocol::ids::{CallId, MessageId};
 use dsh_protocol::message::{Message, Role, Source};
@@ -18,6 +19,8 @@ use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_loop::Shared;
+use crate::request::digest;
+use crate::retry::Retries;
 use crate::schedule::{Call, Schedule};
 use crate::turn::Halt;
 
@@ -68,12 +71,54 @@ impl Step<'_> {
             self.writer.append(EventData::UserMessage(message))?;
         }
         self.log_header()?;
-        self.writer.flush().await?;
-        if self.cancel.is_cancelled() {
-            return Err(Halt::Aborted);
+        let provider = &self.header.provider;
+        let Some(adapter) = self.shared.models.adapter(provider) else {
+            let message =
+                format!("no adapter serves the provider `{provider}`; choose another model");
+            return Err(Halt::Model(failure("NO_ADAPTER", message)));
+        };
+        let mut retries = Retries::new(adapter.retry_policy());
+        loop {
+            let answer = self.ask(&adapter, u64::from(retries.made()) + 1).await?;
+            let failed = match answer.assembler.finish() {
+                (FinishReason::Error, Some(failed)) => failed,
+                (_, _) => return self.take_in(answer).await,
+            };
+            match retries.next(&failed) {
+                // What arrived of this answer stays in the log, and nothing cites it.
+                Some(pause) => self.pause(&retries, pause, failed).await?,
+                None => return self.take_in(answer).await,
+            }
         }
-        let answer = self.ask().await?;
-        self.take_in(answer).await
+    }
+
+    /// Waits before a retry, visibly.
+    async fn pause(
+        &self,
+        retries: &Retries,
+        pause: Duration,
+        failure: ModelFailure,
+    ) -> Result<(), Halt> {
+        let (turn, step, retry) = (self.turn, self.number, u64::from(retries.made()));
+        self.writer.append(EventData::ModelRetry(ModelRetry {
+            turn,
+            step,
+            provider: self.header.provider.clone(),
+            retry,
+            max_retries: u64::from(retries.most()),
+            delay_ms: u64::try_from(pause.as_millis()).unwrap_or(u64::MAX),
+            failure,
+        }))?;
+        tokio::select! {
+            () = self.cancel.cancelled() => return Err(Halt::Aborted),
+            () = tokio::time::sleep(pause) => {}
+        }
+        self.writer.append(EventData::ModelRetryStarted(ModelRetryStarted {
+            turn,
+            step,
+            retry,
+        }))?;
+        Ok(())
     }
 
     /// Logs what is sent beside the messages, where it differs from the last request.
@@ -104,15 +149,10 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Asks the model and logs each chunk as it arrives.
-    async fn ask(&self) -> Result<Answer, Halt> {
-        let provider = &self.header.provider;
-        let Some(adapter) = self.shared.models.adapter(provider) else {
-            let message =
-                format!("no adapter serves the provider `{provider}`; choose another model");
-            return Err(Halt::Model(failure("NO_ADAPTER", message)));
-        };
-        let request = Request {
+    /// Asks the model and logs each chunk as it arrives. What leads to the request is on disk before it is
+    /// sent.
+    async fn ask(&self, adapter: &Arc<dyn Adapter>, attempt: u64) -> Result<Answer, Halt> {
+        let mut request = Request {
             session_id: self.writer.log().header().id.clone(),
             turn: self.turn,
             step: self.number,
@@ -120,7 +160,22 @@ impl Step<'_> {
             messages: self.writer.log().read(|fold| fold.surface.messages()),
             body: None,
         };
-        let mut chunks = stream::ask(&adapter, request, self.cancel.clone());
+        if let Some(body) = adapter.body(&request) {
+            let sha256 = digest(&body);
+            let (turn, step) = (self.turn, self.number);
+            self.writer.append(EventData::ModelRequest(ModelRequest {
+                turn,
+                step,
+                attempt,
+                sha256,
+            }))?;
+            request.body = Some(Arc::new(body));
+        }
+        self.writer.flush().await?;
+        if self.cancel.is_cancelled() {
+            return Err(Halt::Aborted);
+        }
+        let mut chunks = stream::ask(adapter, request, self.cancel.clone());
         let mut answer = Answer { assembler: Assembler::default(), chunks: Vec::new() };
         while let Some(chunk) = chunks.next().await {
             answer.assembler.push(&chunk);

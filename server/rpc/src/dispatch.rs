@@ -49,6 +49,7 @@ pub(crate) async fn dispatch(
             Ok(Reply { then, ..reply(Ok(result))? })
         }
         Request::SessionPrompt(params) => reply(session::prompt(cx, params).await),
+        Request::SessionRequest(params) => reply(session::request(cx, params).await),
         Request::SessionSubscribe(params) => {
             let (result, subscription) = session::subscribe(cx, params).await?;
             Ok(Reply { then: Some(Then::Subscribe(subscription)), ..reply(Ok(result))? })

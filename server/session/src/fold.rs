@@ -212,6 +212,9 @@ impl Fold {
             }
             EventData::UserMessage(_)
             | EventData::AssistantChunk(_)
+            | EventData::ModelRequest(_)
+            | EventData::ModelRetry(_)
+            | EventData::ModelRetryStarted(_)
             | EventData::EndSeed(_)
             | EventData::Unknown(_) => {}
         }

@@ -24,7 +24,7 @@ use crate::handlers::errors;
 
 mod log;
 
-pub(crate) use log::{events, messages, subscribe, unsubscribe};
+pub(crate) use log::{events, messages, request, subscribe, unsubscribe};
 
 /// How many sessions a list returns unless told, and at most.
 const LIST: u64 = 50;

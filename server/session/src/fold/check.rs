@@ -77,6 +77,15 @@ fn balance(fold: &Fold, event: &Event) -> Result<(), String> {
         EventData::AssistantMessage(answer) => {
             in_step(fold, Step { turn: answer.turn, step: answer.step }).map(|_| ())
         }
+        EventData::ModelRequest(sent) => {
+            in_step(fold, Step { turn: sent.turn, step: sent.step }).map(|_| ())
+        }
+        EventData::ModelRetry(retry) => {
+            in_step(fold, Step { turn: retry.turn, step: retry.step }).map(|_| ())
+        }
+        EventData::ModelRetryStarted(retry) => {
+            in_step(fold, Step { turn: retry.turn, step: retry.step }).map(|_| ())
+        }
         EventData::ToolCall(call) => {
             in_step(fold, Step { turn: call.turn, step: call.step }).map(|_| ())
         }

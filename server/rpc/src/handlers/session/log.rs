@@ -6,13 +6,16 @@ use dsh_protocol::message::Message;
 use dsh_protocol::params::lifecycle::NoParams;
 use dsh_protocol::params::session::{
     SessionEventsParams, SessionEventsResult, SessionIdParams, SessionMessagesParams,
-    SessionMessagesResult, SessionSubscribeParams, SessionSubscribeResult,
+    SessionMessagesResult, SessionRequestParams, SessionRequestResult, SessionSubscribeParams,
+    SessionSubscribeResult,
 };
+use dsh_runtime::agent::request::{Attempt, RebuildError, rebuild};
 use dsh_runtime::session::fold::Fold;
 use serde_json::json;
 
 use super::{agent, repaired};
 use crate::cx::Cx;
+use crate::handlers::errors;
 use crate::subscription::Subscription;
 
 /// How many events a page has unless told, and at most.
@@ -58,6 +61,30 @@ pub(crate) async fn messages(
         Ok(fold) => Ok(result(&fold)),
         Err(violation) => Err(RpcError::domain(ErrorKind::LogDamaged, violation.to_string())),
     }
+}
+
+pub(crate) async fn request(
+    cx: &Cx,
+    params: SessionRequestParams,
+) -> Result<SessionRequestResult, RpcError> {
+    let runtime = &cx.server.runtime;
+    let (workspace, agent) =
+        runtime.session(&params.session_id).await.map_err(|error| errors::session(&error))?;
+    let which = Attempt { turn: params.turn, step: params.step, attempt: params.attempt };
+    let rebuilt =
+        rebuild(agent.log(), workspace.models(), which).map_err(|error| match &error {
+            RebuildError::NotFound => RpcError::invalid_params(error.to_string()),
+            RebuildError::NoAdapter(_) => {
+                RpcError::domain(ErrorKind::ModelNotFound, error.to_string())
+            }
+            RebuildError::Damaged(_) => RpcError::domain(ErrorKind::LogDamaged, error.to_string()),
+        })?;
+    Ok(SessionRequestResult {
+        provider: rebuilt.provider,
+        model: rebuilt.model,
+        body: String::from_utf8_lossy(&rebuilt.body).into_owned(),
+        exact: rebuilt.exact,
+    })
 }
 
 pub(crate) async fn subscribe(

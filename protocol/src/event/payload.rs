@@ -1,0 +1,248 @@
+//! What each type of event carries.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::content::{Chunk, ModelFailure, Usage};
+use crate::ids::{CallId, MessageId};
+use crate::message::Message;
+use crate::session::Header;
+use crate::tool::ToolError;
+use crate::turn::TurnEnd;
+
+/// An empty payload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Empty {}
+
+/// Payload of `turn/start`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnStart {
+    /// The turn's number, counted from 1.
+    pub turn: u64,
+}
+
+/// Payload of `turn/end`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnEnded {
+    /// The turn's number.
+    pub turn: u64,
+    /// Why it ended.
+    pub reason: TurnEnd,
+}
+
+/// Payload of `step/start` and `step/end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// The turn's number.
+    pub turn: u64,
+    /// The step's number, counted from 1 in each turn.
+    pub step: u64,
+}
+
+/// Payload of `assistant/chunk`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AssistantChunk {
+    /// The turn's number.
+    pub turn: u64,
+    /// The step's number.
+    pub step: u64,
+    /// The piece.
+    pub chunk: Chunk,
+}
+
+/// Payload of `assistant/message`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AssistantMessage {
+    /// The turn's number.
+    pub turn: u64,
+    /// The step's number.
+    pub step: u64,
+    /// The message.
+    pub message: Arc<Message>,
+    /// What the request cost, where the provider said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// `true` when the answer was cut off by a cancel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<bool>,
+}
+
+/// Payload of `tool/call`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCall {
+    /// The turn's number.
+    pub turn: u64,
+    /// The step's number.
+    pub step: u64,
+    /// The call's id.
+    pub call_id: CallId,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments exactly as the model wrote them.
+    pub arguments: String,
+}
+
+/// Payload of `tool/result`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolResult {
+    /// The turn's number.
+    pub turn: u64,
+    /// The step's number.
+    pub step: u64,
+    /// A message of exactly one `tool-result` block.
+    pub message: Arc<Message>,
+    /// Which error, for a failed call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ToolError>,
+    /// What a client shows of the result beside its text: the typed value and notes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Value>,
+}
+
+/// Why a request header was logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HeaderReason {
+    /// The session's first request.
+    Initial,
+    /// The first request after the session was loaded again.
+    Resume,
+    /// The header differs from the last one.
+    Change,
+}
+
+/// Payload of `request/header`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RequestHeader {
+    /// The header.
+    pub header: Header,
+    /// Why it was logged.
+    pub reason: HeaderReason,
+}
+
+/// Payload of `request/context`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestContext {
+    /// The provider.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// The model's context window in tokens, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+}
+
+/// Payload of `llm/request`: one attempt of a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelRequest {
+    /// The turn's number.
+    pub turn: u64,
+    /// The step's number.
+    pub step: u64,
+    /// The attempt, counted from 1 in each step.
+    pub attempt: u64,
+    /// SHA-256 of the body that was sent, in lower-case hexadecimal.
+    pub sha256: String,
+}
+
+/// Payload of `llm/retry`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelRetry {
+    /// The turn's number.
+    pub turn: u64,
+    /// The step's number.
+    pub step: u64,
+    /// The provider that is asked again.
+    pub provider: String,
+    /// Which retry of the step this is, counted from 1.
+    pub retry: u64,
+    /// How many there may be.
+    pub max_retries: u64,
+    /// The pause before it, in milliseconds.
+    pub delay_ms: u64,
+    /// What failed.
+    pub failure: ModelFailure,
+}
+
+/// Payload of `llm/retry-started`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelRetryStarted {
+    /// The turn's number.
+    pub turn: u64,
+    /// The step's number.
+    pub step: u64,
+    /// Which retry of the step this is, counted from 1.
+    pub retry: u64,
+}
+
+/// Payload of `session/title`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionTitle {
+    /// The title.
+    pub title: String,
+}
+
+/// One of the two lists of an inbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InboxTarget {
+    /// Joins the running turn before its next step.
+    NextStep,
+    /// Starts a turn of its own.
+    NextTurn,
+}
+
+/// Why messages left an inbox without being claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SpliceOutcome {
+    /// They were discarded.
+    Canceled,
+}
+
+/// Payload of `agent/inbox/spliced`: at `start` of one list, some messages were removed and others inserted.
+/// A removal without `outcome` is a claim by the turn that runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InboxSpliced {
+    /// Which list.
+    pub target: InboxTarget,
+    /// Where in it, counted from 0.
+    pub start: u64,
+    /// How many messages were removed there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removed_count: Option<u64>,
+    /// The messages that were put there.
+    pub inserted: Vec<Arc<Message>>,
+    /// Why the removed ones left, unless a turn claimed them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<SpliceOutcome>,
+}
+
+/// What became of a claimed message that never reached the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MessageOutcomeKind {
+    /// A hook refused it.
+    Rejected,
+    /// The turn could not be set up.
+    Failed,
+}
+
+/// Payload of `message/outcome`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageOutcome {
+    /// The message.
+    pub message_id: MessageId,
+    /// What became of it.
+    pub kind: MessageOutcomeKind,
+    /// Why.
+    pub reason: String,
+}
