@@ -1050,9 +1050,10 @@
 ---@field data? dsh.ErrorData
 
 --- LSP's server capabilities, as far as this server has them.
----@class (exact) dsh.ServerCapabilities
+---@class dsh.ServerCapabilities
 --- What stands outside LSP.
 ---@field experimental dsh.ExperimentalCapabilities
+---@field [string] any
 
 --- Who the server is.
 ---@class (exact) dsh.ServerInfo
@@ -1725,7 +1726,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "257831f383451ca8374ee6c66626434a7bdb3856b3be2290592ff408c161dc89",
+  schema_hash = "7af2dde7af20c24e91f8b96227804f4d20588ed5f32b735c03f58b1e30668fd0",
   methods = {
     "initialize",
     "shutdown",

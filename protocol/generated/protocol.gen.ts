@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "257831f383451ca8374ee6c66626434a7bdb3856b3be2290592ff408c161dc89";
+export const SCHEMA_HASH = "7af2dde7af20c24e91f8b96227804f4d20588ed5f32b735c03f58b1e30668fd0";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -1204,6 +1204,7 @@ export interface RpcError {
 export interface ServerCapabilities {
   /** What stands outside LSP. */
   experimental: ExperimentalCapabilities;
+  [key: string]: unknown;
 }
 
 /** Who the server is. */

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A folder that the client has open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -104,6 +104,9 @@ pub struct ExperimentalCapabilities {
 pub struct ServerCapabilities {
     /// What stands outside LSP.
     pub experimental: ExperimentalCapabilities,
+    /// LSP's own, on a door that speaks it.
+    #[serde(flatten)]
+    pub lsp: Map<String, Value>,
 }
 
 /// Result of `initialize`.

@@ -43,6 +43,8 @@ struct RunningTurn {
     cancel: TurnCancel,
     /// Whether it was told to stop: a waking message then waits for a turn of its own.
     cancelled: bool,
+    /// Whether a waking message came after that, so that the next turn begins when this one has ended.
+    woken: bool,
     done: BoxFuture<'static, ()>,
 }
 
@@ -151,9 +153,13 @@ impl Actor {
     async fn prompt(&mut self, prompt: Prompt) -> Result<Receipt, CommandError> {
         self.lease().await?;
         let queued = self.queue(&prompt);
-        let wakes = prompt.delivery != Delivery::Inject;
-        if queued.is_ok() && wakes && self.turn.is_none() {
-            self.start_turn()?;
+        // A message that was sent before and has left the queue since wakes nobody again.
+        let waits = |id| self.writer.log().read(|fold| fold.inbox.contains(id));
+        if prompt.delivery != Delivery::Inject && queued.as_ref().is_ok_and(waits) {
+            match &mut self.turn {
+                Some(turn) => turn.woken |= turn.cancelled,
+                None => self.start_turn()?,
+            }
         }
         if self.turn.is_none() {
             self.rest().await;
@@ -199,10 +205,10 @@ impl Actor {
         if cancel.turn.is_some() && cancel.turn != running {
             return Ok(Cancelled::default());
         }
+        // A turn that another process runs cannot be told to stop from here: its lease says so.
+        self.lease().await?;
         let mut cancelled = Cancelled { cancelled: running.is_some(), discarded: Vec::new() };
-        let waits = self.writer.log().read(|fold| !fold.inbox.is_empty());
-        if !cancel.keep_queue && waits {
-            self.lease().await?;
+        if !cancel.keep_queue {
             cancelled.discarded = self.discard_queue()?;
         }
         match &mut self.turn {
@@ -274,15 +280,21 @@ impl Actor {
             resumed: std::mem::take(&mut self.resumed),
         };
         turn.open()?;
-        self.turn =
-            Some(RunningTurn { number, cancel, cancelled: false, done: Box::pin(turn.run()) });
+        self.turn = Some(RunningTurn {
+            number,
+            cancel,
+            cancelled: false,
+            woken: false,
+            done: Box::pin(turn.run()),
+        });
         self.set_status(SessionStatus::Running);
         Ok(())
     }
 
-    /// After a turn: the next one if it went well and something waits, else rest.
+    /// After a turn: the next one if it went well and something waits, or if a message came after its cancel
+    /// that wakes the session; else rest.
     async fn turn_ended(&mut self, panicked: bool) {
-        self.turn = None;
+        let woken = self.turn.take().is_some_and(|turn| turn.woken);
         if panicked {
             tracing::error!(session = %self.writer.log().header().id, "a turn broke; it is closed as interrupted");
             if let Err(error) = repair(&self.writer) {
@@ -290,7 +302,7 @@ impl Actor {
             }
         }
         let goes_on = self.writer.log().read(|fold| {
-            rest_status(fold) == SessionStatus::Idle && !fold.inbox.next_turn.is_empty()
+            (woken || rest_status(fold) == SessionStatus::Idle) && !fold.inbox.next_turn.is_empty()
         });
         if goes_on && self.start_turn().is_ok() {
             return;

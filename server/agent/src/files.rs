@@ -1,5 +1,6 @@
 //! The `fs` and `search` services: how an agent sees the workspace.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dsh_kernel::service::Key;
@@ -62,4 +63,13 @@ pub trait Search: Send + Sync {
         visit: Visit,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Result<(), ToolFailure>>;
+}
+
+/// What editors have open and not saved: the tools see it instead of what is on disk.
+pub trait Buffers: Send + Sync + std::fmt::Debug {
+    /// The text of an open document, by its absolute path as the editor names it.
+    fn text(&self, path: &Path) -> Option<Arc<str>>;
+
+    /// The paths of all open documents.
+    fn paths(&self) -> Vec<PathBuf>;
 }

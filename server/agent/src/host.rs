@@ -8,6 +8,8 @@ use dsh_protocol::ids::{ModelId, SessionId};
 use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_session::clock::Clock;
 
+use crate::files::Buffers;
+
 /// The service's name.
 pub const HOST: Key<Host> = Key::new("host");
 
@@ -32,6 +34,8 @@ pub struct Host {
     pub new_id: NewId,
     /// Is told what happens to sessions.
     pub observer: Arc<dyn Observer>,
+    /// What editors have open.
+    pub buffers: Arc<dyn Buffers>,
 }
 
 /// Is told what happens to sessions. Called from the session's own task: must not block.

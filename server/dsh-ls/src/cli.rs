@@ -17,7 +17,9 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Asks one question and prints the answer
     Run(RunArgs),
-    /// Serves one client over stdio, one JSON object to a line
+    /// Serves an editor over stdio, as a language server
+    Lsp(LspArgs),
+    /// Serves a script over stdio, one JSON object to a line
     Rpc(RpcArgs),
     /// Prints the definition of the wire
     Schema(SchemaArgs),
@@ -59,6 +61,15 @@ pub(crate) struct RunArgs {
     /// What to ask; `-` or nothing reads it from standard input
     #[arg(value_name = "PROMPT")]
     pub(crate) prompt: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct LspArgs {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Accepted because editors pass it; there is no other way
+    #[arg(long, hide = true)]
+    pub(crate) stdio: bool,
 }
 
 #[derive(Args)]

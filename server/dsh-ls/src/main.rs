@@ -10,8 +10,8 @@ use dsh_protocol::ids::ModelId;
 use dsh_runtime::runtime::{Runtime, RuntimeConfig};
 
 mod cli;
+mod doors;
 mod logging;
-mod rpc;
 mod run;
 mod schema;
 mod signals;
@@ -36,13 +36,18 @@ fn start(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Run(args) => {
             logging::start(args.common.log.as_deref())?;
-            let runtime = runtime(&args.common)?;
+            let runtime = runtime(&args.common, Folders::OrCurrent)?;
             Ok(block_on(run::run(runtime, args))?)
         }
         Command::Rpc(args) => {
             logging::start(args.common.log.as_deref())?;
-            let runtime = runtime(&args.common)?;
-            block_on(rpc::serve(runtime))
+            let runtime = runtime(&args.common, Folders::OrCurrent)?;
+            block_on(doors::rpc(runtime))
+        }
+        Command::Lsp(args) => {
+            logging::start(args.common.log.as_deref())?;
+            let runtime = runtime(&args.common, Folders::Named)?;
+            block_on(doors::lsp(runtime))
         }
         Command::Schema(args) => schema::print(&args),
     }
@@ -61,7 +66,16 @@ fn block_on<T>(future: impl Future<Output = T>) -> anyhow::Result<T> {
     Ok(output)
 }
 
-fn runtime(common: &Common) -> anyhow::Result<Runtime> {
+/// Which folders are open from the start.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Folders {
+    /// Those on the command line; an editor says which it has open.
+    Named,
+    /// Those on the command line, or the current one.
+    OrCurrent,
+}
+
+fn runtime(common: &Common, which: Folders) -> anyhow::Result<Runtime> {
     let mut config = RuntimeConfig::new(home(common)?);
     config.forced_model = common.model.as_deref().map(parse_model).transpose()?;
     if let Some(name) = std::env::var("DSH_LS_MODEL").ok().filter(|name| !name.trim().is_empty()) {
@@ -69,7 +83,7 @@ fn runtime(common: &Common) -> anyhow::Result<Runtime> {
     }
     let runtime = Runtime::new(config);
     let mut folders = common.workspace.clone();
-    if folders.is_empty() {
+    if folders.is_empty() && which == Folders::OrCurrent {
         folders.push(PathBuf::from("."));
     }
     for folder in folders {

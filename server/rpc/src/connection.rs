@@ -8,6 +8,7 @@ use std::task::Poll;
 use dsh_kernel::registration::Registration;
 use dsh_protocol::error::{ErrorCode, ErrorKind, RpcError};
 use dsh_protocol::methods::{DecodeError, Request};
+use dsh_protocol::params::lifecycle::{InitializeParams, InitializeResult, NoParams};
 use dsh_protocol::{MAX_FRAME_BYTES, OUTBOX_BYTES};
 use dsh_runtime::agent::host::Observer;
 use dsh_runtime::notices::Listener;
@@ -19,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cx::{Cx, Server};
 use crate::dispatch::{Reply, Then, dispatch};
+use crate::extension::{BoxFuture, Extension};
 use crate::frame::{self, Incoming, Refused, RequestId};
 use crate::lanes::Lanes;
 use crate::lifecycle;
@@ -36,6 +38,7 @@ pub struct Connection {
     answered: Notify,
     /// The client's process has ended.
     client_gone: CancellationToken,
+    extension: Option<Arc<dyn Extension>>,
 }
 
 struct State {
@@ -86,8 +89,8 @@ struct CancelRequest {
 }
 
 impl Connection {
-    /// A connection that has not said anything yet.
-    pub fn new(server: Arc<Server>) -> Arc<Self> {
+    /// A connection that has not said anything yet, through a door with or without a protocol of its own.
+    pub fn new(server: Arc<Server>, extension: Option<Arc<dyn Extension>>) -> Arc<Self> {
         let cx = Cx { server, outbox: Arc::default(), input_ended: CancellationToken::new() };
         let state = State {
             phase: Phase::New,
@@ -102,6 +105,7 @@ impl Connection {
             lanes: Lanes::default(),
             answered: Notify::new(),
             client_gone: CancellationToken::new(),
+            extension,
         })
     }
 
@@ -115,13 +119,18 @@ impl Connection {
         self.lock().exit
     }
 
+    /// How a client that ended its input without `exit` ended the connection.
+    pub fn end_of_input(&self) -> Exit {
+        if self.lock().phase == Phase::ShutDown { Exit::Clean } else { Exit::Abrupt }
+    }
+
     /// Takes one frame. Returns when the next one may be read: at once, unless the client leaves too many
     /// answers unread.
     pub async fn receive(self: &Arc<Self>, bytes: &[u8]) {
         match frame::read(bytes) {
             Ok(Incoming::Request { id, method, params }) => self.request(id, &method, params).await,
             Ok(Incoming::Notification { method, params }) => {
-                self.notification(&method, params.as_deref());
+                self.notification(&method, params).await;
             }
             Ok(Incoming::Response) => tracing::debug!("a response to no request of ours"),
             Err(Refused { id, error }) => self.respond(id.as_ref(), &Err(error)),
@@ -169,16 +178,8 @@ impl Connection {
         let phase = self.lock().phase;
         let request = Request::decode(method, params.as_deref());
         match (phase, request) {
-            (Phase::New, Ok(Request::Initialize(params))) => {
-                let outcome = lifecycle::initialize(&self.cx.server, &params);
-                if outcome.is_ok() {
-                    lifecycle::watch_client(params.process_id, &self.client_gone);
-                    let listener = Arc::clone(self.outbox()) as Arc<dyn Listener>;
-                    let listening = self.cx.server.runtime.notices().listen(listener);
-                    let mut state = self.lock();
-                    state.phase = Phase::Running;
-                    state.listening = Some(listening);
-                }
+            (Phase::New, Ok(Request::Initialize(decoded))) => {
+                let outcome = self.initialize(&decoded, params).await;
                 self.respond(Some(&id), &outcome.and_then(raw));
             }
             (Phase::New, Err(DecodeError::InvalidParams(error))) if method == "initialize" => {
@@ -202,15 +203,47 @@ impl Connection {
                 );
             }
             (Phase::Running, Ok(Request::Shutdown(_))) => self.shut_down(&id).await,
-            (Phase::Running, Ok(request)) => self.start(id, request),
+            (Phase::Running, Ok(request)) => {
+                let place = self.lanes.enter(request.ordered_by());
+                self.start(id, Box::pin(dispatch(self.cx.clone(), request, place)));
+            }
             (Phase::Running, Err(error)) => {
-                self.respond(Some(&id), &Err(decode_error(method, error)));
+                let added = match (&error, &self.extension) {
+                    (DecodeError::UnknownMethod, Some(extension)) => {
+                        extension.request(method, params)
+                    }
+                    (_, _) => None,
+                };
+                match added {
+                    Some(handled) => {
+                        self.start(id, Box::pin(async { handled.await.map(Reply::from) }))
+                    }
+                    None => self.respond(Some(&id), &Err(decode_error(method, error))),
+                }
             }
         }
     }
 
-    /// Runs a request. One that is answered without waiting is answered here and now.
-    fn start(self: &Arc<Self>, id: RequestId, request: Request) {
+    async fn initialize(
+        &self,
+        params: &InitializeParams,
+        raw_params: Option<Box<RawValue>>,
+    ) -> Result<InitializeResult, RpcError> {
+        let mut result = lifecycle::initialize(&self.cx.server, params)?;
+        if let Some(extension) = &self.extension {
+            result.capabilities.lsp = extension.initialize(raw_params, self.outbox()).await?;
+        }
+        lifecycle::watch_client(params.process_id, &self.client_gone);
+        let listener = Arc::clone(self.outbox()) as Arc<dyn Listener>;
+        let listening = self.cx.server.runtime.notices().listen(listener);
+        let mut state = self.lock();
+        state.phase = Phase::Running;
+        state.listening = Some(listening);
+        Ok(result)
+    }
+
+    /// Runs a request's handler. One that is answered without waiting is answered here and now.
+    fn start(self: &Arc<Self>, id: RequestId, handled: BoxFuture<Result<Reply, RpcError>>) {
         let stop = Arc::new(Stop { token: CancellationToken::new(), error: Mutex::default() });
         let number = {
             let mut state = self.lock();
@@ -225,10 +258,9 @@ impl Connection {
             state.in_flight.insert(number, (id.clone(), Arc::clone(&stop)));
             number
         };
-        let place = self.lanes.enter(request.ordered_by());
         let connection = Arc::clone(self);
         let mut answering = Box::pin(async move {
-            let handled = AssertUnwindSafe(dispatch(&connection.cx, request, place)).catch_unwind();
+            let handled = AssertUnwindSafe(handled).catch_unwind();
             let outcome = tokio::select! {
                 biased;
                 () = stop.token.cancelled() => Err(stop_error(&stop)),
@@ -260,7 +292,7 @@ impl Connection {
         self.answered.notify_waiters();
     }
 
-    fn notification(&self, method: &str, params: Option<&RawValue>) {
+    async fn notification(&self, method: &str, params: Option<Box<RawValue>>) {
         match method {
             "exit" => {
                 let mut state = self.lock();
@@ -269,6 +301,7 @@ impl Connection {
             }
             "$/cancelRequest" => {
                 let cancel = params
+                    .as_deref()
                     .and_then(|params| serde_json::from_str::<CancelRequest>(params.get()).ok());
                 let Some(id) = cancel.and_then(|cancel| RequestId::read(&cancel.id)) else {
                     return;
@@ -278,7 +311,12 @@ impl Connection {
                     stop.with(RpcError::new(ErrorCode::Cancelled, "the request was cancelled"));
                 }
             }
-            _ => tracing::debug!(method, "notification passed over"),
+            _ => match &self.extension {
+                Some(extension) if self.lock().phase == Phase::Running => {
+                    extension.notification(method, params).await;
+                }
+                Some(_) | None => tracing::debug!(method, "notification passed over"),
+            },
         }
     }
 
@@ -294,7 +332,7 @@ impl Connection {
         }
         self.drain().await;
         self.end_sessions().await;
-        self.respond(Some(id), &raw(dsh_protocol::params::lifecycle::NoParams {}));
+        self.respond(Some(id), &raw(NoParams {}));
     }
 
     fn refuse(&self, id: &RequestId, code: ErrorCode, message: &str) {

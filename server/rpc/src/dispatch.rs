@@ -17,6 +17,12 @@ pub(crate) struct Reply {
     pub(crate) then: Option<Then>,
 }
 
+impl From<Box<RawValue>> for Reply {
+    fn from(result: Box<RawValue>) -> Self {
+        Self { result, then: None }
+    }
+}
+
 /// What a client must not hear of before the answer.
 pub(crate) enum Then {
     /// A subscription begins.
@@ -27,10 +33,11 @@ pub(crate) enum Then {
 
 /// Runs a request's handler.
 pub(crate) async fn dispatch(
-    cx: &Cx,
+    cx: Cx,
     request: Request,
     mut place: Place,
 ) -> Result<Reply, RpcError> {
+    let cx = &cx;
     place.reached().await;
     match request {
         Request::Initialize(_) | Request::Shutdown(_) => {
@@ -72,5 +79,5 @@ fn reply<T: Serialize>(outcome: Result<T, RpcError>) -> Result<Reply, RpcError> 
     let result = to_raw_value(&outcome?).map_err(|error| {
         RpcError::new(ErrorCode::Internal, format!("the answer does not serialize: {error}"))
     })?;
-    Ok(Reply { result, then: None })
+    Ok(Reply::from(result))
 }

@@ -6,7 +6,7 @@ use dsh_protocol::error::{ErrorCode, RpcError};
 use dsh_protocol::notifications::Notification;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Number, Value};
+use serde_json::{Number, Value, json};
 
 /// A request's id, answered with exactly its type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -181,6 +181,15 @@ struct NotificationFrame<'a> {
 /// The frame of a notification, without a line end.
 pub(crate) fn notification(notification: &Notification) -> Vec<u8> {
     serde_json::to_vec(&NotificationFrame { jsonrpc: "2.0", notification }).unwrap_or_default()
+}
+
+/// The frame of a message of a door's own protocol: a request when it has an id.
+pub(crate) fn foreign(id: Option<&str>, method: &str, params: &Value) -> Vec<u8> {
+    let frame = match id {
+        Some(id) => json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }),
+        None => json!({ "jsonrpc": "2.0", "method": method, "params": params }),
+    };
+    frame.to_string().into_bytes()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! A door turns bytes into frames; what a frame means is decided here, the same for every door.
 
 pub mod connection;
+pub mod extension;
 pub mod ndjson;
 pub mod outbox;
 

@@ -38,6 +38,7 @@ pub(crate) fn initialize(
     Ok(InitializeResult {
         server_info: ServerInfo { name: "dsh-ls".to_owned(), version: server.version.to_owned() },
         capabilities: ServerCapabilities {
+            lsp: serde_json::Map::new(),
             experimental: ExperimentalCapabilities {
                 dsh: DshCapabilities {
                     protocol_version: PROTOCOL_VERSION.to_owned(),

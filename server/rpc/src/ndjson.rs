@@ -4,13 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dsh_protocol::MAX_FRAME_BYTES;
-use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite};
 
 use crate::connection::{Connection, Exit};
 use crate::outbox::Outbox;
-
-/// How long a client may leave what is sent to it unread before it is given up.
-const UNREAD: Duration = Duration::from_mins(1);
 
 /// How long the last frames may take to leave when the process ends.
 const LAST_FRAMES: Duration = Duration::from_secs(5);
@@ -22,7 +19,7 @@ where
     R: AsyncBufRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let writing = tokio::spawn(write(Arc::clone(connection.outbox()), output));
+    let writing = tokio::spawn(Outbox::write(Arc::clone(connection.outbox()), output, frame_line));
     let exit = tokio::select! {
         exit = read(connection, input) => exit,
         () = connection.client_gone().cancelled() => Some(Exit::Abrupt),
@@ -100,26 +97,8 @@ async fn next_line<R: AsyncBufRead + Unpin>(
     }
 }
 
-/// Sends what the outbox holds until it is closed or the client takes no more.
-async fn write<W: AsyncWrite + Unpin>(outbox: Arc<Outbox>, output: W) {
-    if let Err(error) = write_all(&outbox, output).await {
-        tracing::warn!(%error, "the client takes no more frames");
-        outbox.abandon();
-    }
-}
-
-async fn write_all<W: AsyncWrite + Unpin>(outbox: &Outbox, mut output: W) -> std::io::Result<()> {
-    while let Some(frames) = outbox.take().await {
-        let mut batch = Vec::with_capacity(frames.iter().map(|frame| frame.len() + 1).sum());
-        for frame in frames {
-            batch.extend_from_slice(&frame);
-            batch.push(b'\n');
-        }
-        let written = async {
-            output.write_all(&batch).await?;
-            output.flush().await
-        };
-        tokio::time::timeout(UNREAD, written).await.map_err(|_| std::io::ErrorKind::TimedOut)??;
-    }
-    Ok(())
+/// Puts a line end behind a frame.
+fn frame_line(frame: &[u8], output: &mut Vec<u8>) {
+    output.extend_from_slice(frame);
+    output.push(b'\n');
 }

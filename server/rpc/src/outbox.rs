@@ -5,11 +5,14 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::notifications::{Notification, SessionChanged};
 use dsh_runtime::notices::Listener;
 use indexmap::IndexMap;
+use serde_json::Value;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
 use crate::frame;
@@ -17,6 +20,9 @@ use crate::subscription::Subscription;
 
 /// About how many bytes of frames are handed out at once.
 const BATCH_BYTES: usize = 256 * 1024;
+
+/// How long a client may leave what is sent to it unread before it is given up.
+const UNREAD: Duration = Duration::from_mins(1);
 
 /// What waits to be sent to one client.
 #[derive(Default)]
@@ -55,6 +61,16 @@ impl Outbox {
             state.responses.push_back(frame);
         }
         self.filled.notify_one();
+    }
+
+    /// Sends a notification of a door's own protocol, behind the answers that wait.
+    pub fn send_notification(&self, method: &str, params: &Value) {
+        self.respond(frame::foreign(None, method, params));
+    }
+
+    /// Sends a request of a door's own protocol, behind the answers that wait. Nothing may depend on its answer.
+    pub fn send_request(&self, id: &str, method: &str, params: &Value) {
+        self.respond(frame::foreign(Some(id), method, params));
     }
 
     /// Adds a subscription in place of the one that the session had. Events follow answers that were added
@@ -115,7 +131,7 @@ impl Outbox {
     }
 
     /// Waits for frames and takes a batch of them; `None` once the outbox is closed and empty.
-    pub async fn take(&self) -> Option<Vec<Vec<u8>>> {
+    async fn take(&self) -> Option<Vec<Vec<u8>>> {
         loop {
             let filled = self.filled.notified();
             let (frames, closed) = self.take_now();
@@ -128,6 +144,40 @@ impl Outbox {
             }
             filled.await;
         }
+    }
+
+    /// Sends what waits, framed by the door, until the outbox is closed or the client takes no more.
+    pub async fn write<W: AsyncWrite + Unpin>(
+        outbox: Arc<Self>,
+        output: W,
+        frame: fn(&[u8], &mut Vec<u8>),
+    ) {
+        if let Err(error) = outbox.write_all(output, frame).await {
+            tracing::warn!(%error, "the client takes no more frames");
+            outbox.abandon();
+        }
+    }
+
+    async fn write_all<W: AsyncWrite + Unpin>(
+        &self,
+        mut output: W,
+        frame: fn(&[u8], &mut Vec<u8>),
+    ) -> std::io::Result<()> {
+        let mut batch = Vec::new();
+        while let Some(frames) = self.take().await {
+            batch.clear();
+            for body in frames {
+                frame(&body, &mut batch);
+            }
+            let written = async {
+                output.write_all(&batch).await?;
+                output.flush().await
+            };
+            tokio::time::timeout(UNREAD, written)
+                .await
+                .map_err(|_| std::io::ErrorKind::TimedOut)??;
+        }
+        Ok(())
     }
 
     /// Answers first, then notices, then events of each subscription in turn.

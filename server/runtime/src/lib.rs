@@ -4,6 +4,7 @@
 pub mod runtime;
 pub mod workspace;
 
+pub mod buffers;
 pub mod notices;
 pub mod rows;
 

@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dsh_agent::agent::Agent;
 use dsh_agent::agents::OpenError;
+use dsh_agent::files::Buffers;
 use dsh_agent::host::{Host, NewId, time_ordered_ids};
 use dsh_protocol::ids::{ModelId, SessionId};
 use dsh_session::clock::{Clock, system};
 use dsh_session::store::StoreError;
 use tokio::sync::OnceCell;
 
+use crate::buffers::OpenBuffers;
 use crate::notices::Notices;
 use crate::rows::default_rows;
 use crate::workspace::{FolderNameError, MountError, Workspace, folder_path, folder_uri};
@@ -51,6 +53,7 @@ type Folders = BTreeMap<PathBuf, Arc<OnceCell<Arc<Workspace>>>>;
 pub struct Runtime {
     config: RuntimeConfig,
     notices: Notices,
+    buffers: Arc<OpenBuffers>,
     state: Mutex<State>,
 }
 
@@ -97,12 +100,46 @@ pub enum SessionError {
 impl Runtime {
     /// A runtime without folders. Touches nothing yet.
     pub fn new(config: RuntimeConfig) -> Self {
-        Self { config, notices: Notices::default(), state: Mutex::default() }
+        Self {
+            config,
+            notices: Notices::default(),
+            buffers: Arc::default(),
+            state: Mutex::default(),
+        }
     }
 
     /// Tells what happens to sessions.
     pub fn notices(&self) -> &Notices {
         &self.notices
+    }
+
+    /// What editors have open.
+    pub fn buffers(&self) -> &OpenBuffers {
+        &self.buffers
+    }
+
+    /// Closes a folder that a client named: its running turns are aborted and its sessions are on disk when
+    /// this returns.
+    pub async fn close_folder(&self, name: &str) -> Result<(), FolderNameError> {
+        let path = folder_path(name)?;
+        let closed = {
+            let mut state = self.lock();
+            state.named.retain(|named| *named != path);
+            let canonical = std::fs::canonicalize(&path).unwrap_or(path);
+            let still_open = state
+                .named
+                .iter()
+                .any(|named| std::fs::canonicalize(named).is_ok_and(|named| named == canonical));
+            if still_open {
+                return Ok(());
+            }
+            state.found.retain(|_, workspace| workspace.path() != canonical);
+            state.folders.remove(&canonical)
+        };
+        if let Some(workspace) = closed.as_ref().and_then(|cell| cell.get()) {
+            workspace.close().await;
+        }
+        Ok(())
     }
 
     /// Opens a folder by its URI or path. Only remembers the name: the disk is looked at when the folder is
@@ -247,6 +284,7 @@ impl Runtime {
             clock: Arc::clone(&self.config.clock),
             new_id: Arc::clone(&self.config.new_id),
             observer: Arc::new(self.notices.clone()),
+            buffers: Arc::clone(&self.buffers) as Arc<dyn Buffers>,
         }
     }
 

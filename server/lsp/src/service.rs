@@ -1,0 +1,112 @@
+//! tower-lsp's service as a part of a connection: LSP's messages go through it, everything else does not.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dsh_protocol::error::{ErrorCode, RpcError};
+use dsh_rpc::Server;
+use dsh_rpc::extension::{BoxFuture, Extension, Outcome};
+use dsh_rpc::outbox::Outbox;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+use tower::Service;
+use tower_lsp::LspService;
+use tower_lsp::jsonrpc::{Request, Response};
+
+use crate::documents::Documents;
+use crate::progress::Progress;
+
+/// LSP around the method table.
+pub(crate) struct Lsp {
+    service: Mutex<LspService<Documents>>,
+    progress: Arc<Progress>,
+}
+
+/// The methods of LSP that are requests and that this server answers.
+const REQUESTS: &[&str] = &[];
+
+impl Lsp {
+    pub(crate) fn new(server: Arc<Server>) -> Self {
+        let progress = Progress::new(Arc::clone(&server));
+        // The socket is for requests of the service to the client: it makes none.
+        let (service, _socket) = LspService::new(|_client| Documents::new(server));
+        Self { service: Mutex::new(service), progress }
+    }
+
+    /// Hands a message to the service. Only the call is under the lock; the work is in the future.
+    fn call(&self, request: Request) -> BoxFuture<Result<Option<Response>, RpcError>> {
+        let called = self.service.lock().unwrap_or_else(PoisonError::into_inner).call(request);
+        Box::pin(async move {
+            called.await.map_err(|_| {
+                RpcError::new(ErrorCode::InvalidRequest, "the connection is shut down")
+            })
+        })
+    }
+}
+
+/// Params as a value. What cannot be read as one was refused before, or is refused by the method.
+fn value(params: Option<&RawValue>) -> Value {
+    params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default()
+}
+
+/// A request of LSP's with an id of its own: ours are kept by the connection.
+fn request(method: &str, params: Value) -> Request {
+    Request::build(method.to_owned()).id(0).params(params).finish()
+}
+
+fn outcome(response: Option<Response>) -> Result<Value, RpcError> {
+    match response.map(|response| response.into_parts().1) {
+        Some(Ok(result)) => Ok(result),
+        Some(Err(error)) => Err(RpcError {
+            code: error.code.code(),
+            message: error.message.into_owned(),
+            data: None,
+        }),
+        None => Err(RpcError::new(ErrorCode::Internal, "the request was not answered")),
+    }
+}
+
+impl Extension for Lsp {
+    fn initialize(
+        &self,
+        params: Option<Box<RawValue>>,
+        outbox: &Arc<Outbox>,
+    ) -> BoxFuture<Result<Map<String, Value>, RpcError>> {
+        let params = value(params.as_deref());
+        self.progress.start(&params, outbox);
+        let answered = self.call(request("initialize", params));
+        Box::pin(async move {
+            let Value::Object(mut result) = outcome(answered.await?)? else {
+                return Ok(Map::new());
+            };
+            match result.remove("capabilities") {
+                Some(Value::Object(capabilities)) => Ok(capabilities),
+                Some(_) | None => Ok(Map::new()),
+            }
+        })
+    }
+
+    fn notification(&self, method: &str, params: Option<Box<RawValue>>) -> BoxFuture<()> {
+        let params = value(params.as_deref());
+        if method == "window/workDoneProgress/cancel" {
+            return self.progress.cancel(&params);
+        }
+        let told = self.call(Request::build(method.to_owned()).params(params).finish());
+        Box::pin(async move {
+            if let Err(error) = told.await {
+                tracing::warn!(%error.message, "notification passed over");
+            }
+        })
+    }
+
+    fn request(&self, method: &str, params: Option<Box<RawValue>>) -> Option<BoxFuture<Outcome>> {
+        if !REQUESTS.contains(&method) {
+            return None;
+        }
+        let answered = self.call(request(method, value(params.as_deref())));
+        Some(Box::pin(async move {
+            let result = outcome(answered.await?)?;
+            to_raw_value(&result)
+                .map_err(|error| RpcError::new(ErrorCode::Internal, error.to_string()))
+        }))
+    }
+}
