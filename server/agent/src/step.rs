@@ -80,9 +80,8 @@ impl Step<'_> {
         let mut retries = Retries::new(adapter.retry_policy());
         loop {
             let answer = self.ask(&adapter, u64::from(retries.made()) + 1).await?;
-            let failed = match answer.assembler.finish() {
-                (FinishReason::Error, Some(failed)) => failed,
-                (_, _) => return self.take_in(answer).await,
+            let (FinishReason::Error, Some(failed)) = answer.assembler.finish() else {
+                return self.take_in(answer).await;
             };
             match retries.next(&failed) {
                 // What arrived of this answer stays in the log, and nothing cites it.

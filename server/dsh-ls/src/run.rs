@@ -199,7 +199,7 @@ impl Printer {
 /// A line of progress for a tool that was called, and for what a model says beside calling tools.
 fn show(event: &Event) {
     if let EventData::ToolCall(call) = &event.data {
-        progress(&format!("{} {}", call.name, call.arguments));
+        progress(&format!("{} {}", call.name, shortened(&call.arguments)));
     }
     if let EventData::AssistantMessage(answer) = &event.data {
         let content = &answer.message.content;
@@ -208,6 +208,15 @@ fn show(event: &Event) {
         if calls && !text.trim().is_empty() {
             progress(&text);
         }
+    }
+}
+
+/// The beginning of a text that may be long.
+fn shortened(text: &str) -> String {
+    const CHARS: usize = 100;
+    match text.char_indices().nth(CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

@@ -5,6 +5,9 @@
 
 pub mod adapter;
 pub mod assemble;
+pub mod credentials;
+pub mod http;
 pub mod models;
 pub mod pairing;
+pub mod sse;
 pub mod stream;

@@ -1,13 +1,38 @@
 //! The model that needs no network and no key: it searches the workspace and answers with what it found.
+//!
+//! It keeps nothing between requests. A request is read (`turn`, `question`), the next step is decided
+//! (`plan`), and the step is said as chunks (`reply`): calls of the real tools, or the answer. A question
+//! about identifiers is answered by their definitions (`definition`, `rank`), one in prose by passages
+//! (`passages`). All that is quoted was read out of a tool's result (`results`).
+
+mod answer;
+mod definition;
+mod language;
+mod passages;
+mod place;
+mod plan;
+mod question;
+mod rank;
+mod reply;
+mod results;
+#[cfg(test)]
+mod tests;
+mod turn;
+mod words;
 
 use std::sync::Arc;
 
 use dsh_agent::files::Search;
-use dsh_llm::adapter::{Adapter, Chunks, Offer, Request};
+use dsh_llm::adapter::{Adapter, Chunks, Offer, Request, failure};
 use dsh_protocol::content::{Chunk, FinishReason};
 use dsh_protocol::params::model::Modality;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
+use regex::Regex;
 use tokio_util::sync::CancellationToken;
+
+use plan::Plan;
+use question::Question;
+use turn::Turn;
 
 /// Answers questions about the workspace by searching it.
 pub(crate) struct Retrieval {
@@ -27,16 +52,38 @@ impl Adapter for Retrieval {
     }
 
     fn offers(&self) -> Vec<Offer> {
-        vec![Offer {
-            model: "retrieval".to_owned(),
-            context_window: None,
-            input: vec![Modality::Text],
-        }]
+        vec![Offer { model: "retrieval".to_owned(), context_window: None, input: vec![Modality::Text] }]
     }
 
-    fn stream(&self, _request: Request, _cancel: CancellationToken) -> Chunks {
-        let _search = Arc::clone(&self.search);
-        let reason = FinishReason::Stop;
-        Box::pin(stream::iter([Chunk::Finish { reason, error: None }]))
+    fn stream(&self, request: Request, cancel: CancellationToken) -> Chunks {
+        let search = Arc::clone(&self.search);
+        let answering = async move {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => vec![aborted()],
+                chunks = answer_to(&search, &request, &cancel) => chunks,
+            }
+        };
+        Box::pin(stream::once(answering).map(stream::iter).flatten())
     }
+}
+
+async fn answer_to(search: &Arc<dyn Search>, request: &Request, cancel: &CancellationToken) -> Vec<Chunk> {
+    let turn = Turn::of(&request.messages);
+    let question = Question::read(&turn.prompt, &turn.earlier);
+    let offered = request.header.tools.iter().flatten();
+    let tools = offered.map(|tool| tool.name.as_str()).collect();
+    let plan = Plan { search, turn: &turn, question: &question, tools, cancel };
+    reply::chunks(&plan.next().await, request)
+}
+
+fn aborted() -> Chunk {
+    let error = failure("ABORTED", "the request was cancelled");
+    Chunk::Finish { reason: FinishReason::Aborted, error: Some(error) }
+}
+
+/// A pattern that is a constant of this module.
+#[expect(clippy::expect_used, reason = "the patterns are constants, and the tests compile each of them")]
+fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("a constant pattern")
 }

@@ -65,6 +65,8 @@ pub struct OpenTurn {
     pub last_step: u64,
     /// Tool calls without a result, in the model's order.
     pub calls: Vec<OpenCall>,
+    /// Messages that it took and that are not in the conversation yet.
+    pub claimed: Vec<MessageId>,
 }
 
 /// A turn's outcome.
@@ -171,6 +173,7 @@ impl Fold {
                     step: None,
                     last_step: 0,
                     calls: Vec::new(),
+                    claimed: Vec::new(),
                 });
             }
             EventData::TurnEnd(end) => {
@@ -209,9 +212,10 @@ impl Fold {
                     MessageOutcomeKind::Failed => MessageState::Failed { reason },
                 };
                 self.messages.insert(outcome.message_id.clone(), state);
+                self.forget_claimed(&outcome.message_id);
             }
-            EventData::UserMessage(_)
-            | EventData::AssistantChunk(_)
+            EventData::UserMessage(message) => self.forget_claimed(&message.id),
+            EventData::AssistantChunk(_)
             | EventData::ModelRequest(_)
             | EventData::ModelRetry(_)
             | EventData::ModelRetryStarted(_)
@@ -260,8 +264,19 @@ impl Fold {
         }
     }
 
+    fn forget_claimed(&mut self, id: &MessageId) {
+        if let Some(turn) = &mut self.open_turn {
+            turn.claimed.retain(|claimed| claimed != id);
+        }
+    }
+
     fn splice(&mut self, splice: &InboxSpliced) {
         let removed = self.inbox.apply(splice);
+        if splice.outcome.is_none()
+            && let Some(turn) = &mut self.open_turn
+        {
+            turn.claimed.extend(removed.iter().map(|message| message.id.clone()));
+        }
         let state = match (splice.outcome, &self.open_turn) {
             (None, Some(turn)) => MessageState::Claimed { turn: turn.turn },
             (Some(_), _) | (None, None) => MessageState::Discarded,

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use dsh_protocol::content::ContentBlock;
-use dsh_protocol::event::{EventData, Step, ToolResult, TurnEnded};
+use dsh_protocol::event::{
+    EventData, MessageOutcome, MessageOutcomeKind, Step, ToolResult, TurnEnded,
+};
+use dsh_protocol::ids::MessageId;
 use dsh_protocol::message::{Message, Role, Source};
 use dsh_protocol::tool::ToolError;
 use dsh_protocol::turn::TurnEnd;
@@ -13,7 +16,8 @@ use crate::fold::{Fold, OpenCall, OpenTurn, Violation};
 use crate::writer::{Draft, Writer};
 
 /// Closes the turn that a crash left open: each call without a result gets one that says whether it had
-/// begun, then the step and the turn end. All at the last event's time; a clean log is left alone.
+/// begun, then the step ends; each message that the turn took and the model never saw gets an outcome, then the
+/// turn ends. All at the last event's time; a clean log is left alone.
 ///
 /// Must not run while a turn does.
 pub fn repair(writer: &Writer) -> Result<(), Violation> {
@@ -40,11 +44,22 @@ fn drafts(writer: &Writer) -> Vec<Draft> {
             drafts.extend(turn.calls.iter().map(|call| outcome(turn, step, call)));
             drafts.push(EventData::StepEnd(Step { turn: turn.turn, step }).into());
         }
+        drafts.extend(turn.claimed.iter().map(lost));
         drafts.push(
             EventData::TurnEnd(TurnEnded { turn: turn.turn, reason: TurnEnd::Interrupted }).into(),
         );
         drafts.into_iter().map(|draft: Draft| draft.at(time)).collect()
     })
+}
+
+/// The outcome of a message that a crash left between the queue and the conversation.
+fn lost(id: &MessageId) -> Draft {
+    let outcome = MessageOutcome {
+        message_id: id.clone(),
+        kind: MessageOutcomeKind::Failed,
+        reason: "the server stopped before the model was asked; send it again".to_owned(),
+    };
+    EventData::MessageOutcome(outcome).into()
 }
 
 /// The result of a call that a crash left without one.

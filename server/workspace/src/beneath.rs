@@ -98,7 +98,7 @@ impl Root {
                     Err(error) => return Err(refusal(error)),
                 }
             }
-            let real = self.follow(relative)?;
+            let real = self.follow(relative, false)?;
             match self.open_plain(&real, want) {
                 Ok(file) => return Ok(Opened { file, real }),
                 // A name became a link after `follow` had looked at it.
@@ -107,6 +107,14 @@ impl Root {
             }
         }
         Err(Refusal::Io(last))
+    }
+
+    /// The path without links that a normalized relative path stands for, whether or not there is anything
+    /// yet. Nothing may be concluded from it but a name: what is there may change at any time.
+    pub(crate) fn resolve(&self, relative: &Path) -> Result<PathBuf, Refusal> {
+        let is_plain = !matches!(self.way, Way::Portable(_))
+            && matches!(self.link_target(relative), Ok(None));
+        if is_plain { Ok(relative.to_owned()) } else { self.follow(relative, true) }
     }
 
     /// Opens a path that is meant to have no links; finding one is an error. (The portable way may follow
@@ -120,8 +128,9 @@ impl Root {
         }
     }
 
-    /// Replaces every link in `relative` by what it stands for.
-    fn follow(&self, relative: &Path) -> Result<PathBuf, Refusal> {
+    /// Replaces every link in `relative` by what it stands for. What comes after a missing name stands for
+    /// itself, if it `may_be_missing`.
+    fn follow(&self, relative: &Path, may_be_missing: bool) -> Result<PathBuf, Refusal> {
         let mut pending = components_reversed(relative)?;
         let mut real = PathBuf::new();
         let mut links = 0;
@@ -133,8 +142,18 @@ impl Root {
                 continue;
             }
             real.push(name);
-            let Some(target) = self.link_target(&real).map_err(refusal)? else {
-                continue;
+            let target = match self.link_target(&real) {
+                Ok(Some(target)) => target,
+                Ok(None) => continue,
+                Err(error)
+                    if may_be_missing
+                        && error.kind() == io::ErrorKind::NotFound
+                        && !pending.iter().any(|name| name == "..") =>
+                {
+                    real.extend(pending.into_iter().rev());
+                    return Ok(real);
+                }
+                Err(error) => return Err(refusal(error)),
             };
             links += 1;
             if links > MAX_LINKS {

@@ -133,6 +133,36 @@ pub(crate) fn decode(
     }
 }
 
+/// Hands a text that is in memory to `sink`, piece by piece and under the same bounds as [`decode`].
+pub(crate) fn feed(
+    text: &str,
+    budget: u64,
+    stop: &Stop,
+    mut sink: impl FnMut(&str) -> bool,
+) -> Result<Decoding, Trouble> {
+    let mut decoding = Decoding { encoding: UTF_8, lossy: false, complete: false, is_late: false };
+    let mut total = 0_u64;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(rest.floor_char_boundary(FIRST_READ_BYTES));
+        if total >= budget || !sink(piece) {
+            return Ok(decoding);
+        }
+        total += piece.len() as u64;
+        rest = after;
+        match stop.reason() {
+            Some(StopReason::Cancelled) => return Err(Trouble::Stopped(StopReason::Cancelled)),
+            Some(StopReason::Deadline) if !rest.is_empty() => {
+                decoding.is_late = true;
+                return Ok(decoding);
+            }
+            Some(StopReason::Deadline) | None => {}
+        }
+    }
+    decoding.complete = true;
+    Ok(decoding)
+}
+
 /// Reads at least `least` bytes unless the file ends before.
 fn read_some(file: &mut impl Read, buffer: &mut [u8], least: usize) -> io::Result<usize> {
     let mut filled = 0;
@@ -154,6 +184,14 @@ pub(crate) enum Loaded<'b> {
     Whole(&'b [u8]),
     /// The first bytes, as they are, of a file that is longer than the limit.
     Head(&'b [u8]),
+}
+
+impl<'b> Loaded<'b> {
+    /// A text that is in memory already.
+    pub(crate) fn text(text: &'b str, limit: usize) -> Loaded<'b> {
+        let bytes = text.as_bytes();
+        if bytes.len() <= limit { Loaded::Whole(bytes) } else { Loaded::Head(bytes) }
+    }
 }
 
 /// Memory that one thread loads file after file into.

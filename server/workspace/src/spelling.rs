@@ -32,7 +32,13 @@ impl Spelling {
         }
         let decoded = uri_path(text)?;
         let text = decoded.as_deref().unwrap_or(text);
-        let relative = normalize(text, roots)?;
+        // Two slashes name a host on some systems; no path of ours needs them.
+        if text.starts_with("//")
+            || (cfg!(windows) && text.starts_with(['\\', '/']) && !Path::new(text).is_absolute())
+        {
+            return Err(outside());
+        }
+        let relative = normalize(Path::new(text), roots)?;
         if text.len() > MAX_PATH_BYTES {
             return Err(not_found("the path is longer than any file name can be"));
         }
@@ -41,14 +47,8 @@ impl Spelling {
     }
 }
 
-fn normalize(text: &str, roots: &[&Path]) -> Result<PathBuf, Failure> {
-    let path = Path::new(text);
-    // Two slashes name a host on some systems; no path of ours needs them.
-    if text.starts_with("//")
-        || (cfg!(windows) && text.starts_with(['\\', '/']) && !path.is_absolute())
-    {
-        return Err(outside());
-    }
+/// `path` relative to the folder, without `.` and `..`, whichever of the roots it begins with.
+pub(crate) fn normalize(path: &Path, roots: &[&Path]) -> Result<PathBuf, Failure> {
     let mut normal = PathBuf::new();
     let mut depth = 0_usize;
     for component in path.components() {

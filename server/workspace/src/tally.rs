@@ -1,4 +1,4 @@
-//! What a search left out, counted, and the notes that say so.
+//! What a search left out or took from an editor, counted, and the notes that say so.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ impl Paths {
     }
 }
 
-/// Everything that one thread, or one call, left out.
+/// Everything that one thread, or one call, left out or took from elsewhere.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     /// Files that the rules of visibility let through.
@@ -51,6 +51,10 @@ pub(crate) struct Tally {
     pub(crate) ignored_folders: u64,
     pub(crate) secrets: u64,
     pub(crate) links: u64,
+    /// Documents that are not on disk yet.
+    pub(crate) new: Paths,
+    /// Documents whose text is not that of the file.
+    pub(crate) unsaved: Paths,
     pub(crate) binary: Paths,
     pub(crate) too_large: Paths,
     pub(crate) too_long_line: Paths,
@@ -71,6 +75,8 @@ impl Tally {
         self.ignored_folders += other.ignored_folders;
         self.secrets += other.secrets;
         self.links += other.links;
+        self.new.merge(other.new);
+        self.unsaved.merge(other.unsaved);
         self.binary.merge(other.binary);
         self.too_large.merge(other.too_large);
         self.too_long_line.merge(other.too_long_line);
@@ -104,6 +110,7 @@ impl Tally {
             let hint = "name a smaller folder as path";
             notes.push(format!("the folder has too many entries: partial result, and totals are lower bounds; {hint}"));
         }
+        self.unsaved_notes(done, &mut notes);
         let named = |paths: &Paths, noun: &str, what: &str, notes: &mut Vec<String>| {
             if paths.count > 0 {
                 notes.push(format!("{} {what}: {}", counted(paths.count, noun), paths.listed()));
@@ -138,6 +145,20 @@ impl Tally {
             notes.push(self.ignored_note(done));
         }
         notes
+    }
+
+    fn unsaved_notes(&self, done: &str, notes: &mut Vec<String>) {
+        let kinds = [
+            (&self.unsaved, "instead of the file on disk", "instead of the files on disk"),
+            (&self.new, "that is not on disk yet", "that are not on disk yet"),
+        ];
+        for (paths, one, many) in kinds {
+            let (were, what) = if paths.count == 1 { ("was", one) } else { ("were", many) };
+            if paths.count > 0 {
+                let buffers = counted(paths.count, "unsaved buffer");
+                notes.push(format!("{buffers} {were} {done} {what}: {}", paths.listed()));
+            }
+        }
     }
 
     fn ignored_note(&self, done: &str) -> String {

@@ -192,21 +192,13 @@ pub(super) fn loose_pattern(names: &[Name]) -> String {
             }
             previous = char;
         }
-        bounded(&name.name, &pattern)
+        definition::bounded(&name.name, &pattern)
     };
     format!("(?i){}", names.iter().map(loose).collect::<Vec<_>>().join("|"))
 }
 
 /// A regular expression for `grep` that finds names as they are.
 pub(super) fn exact_pattern(names: &[Name]) -> String {
-    let exact = |name: &Name| bounded(&name.name, &regex::escape(&name.name));
+    let exact = |name: &Name| definition::bounded(&name.name, &regex::escape(&name.name));
     names.iter().map(exact).collect::<Vec<_>>().join("|")
-}
-
-/// `pattern` between word boundaries, as far as `name` begins and ends like a word.
-fn bounded(name: &str, pattern: &str) -> String {
-    let boundary = |char: Option<char>| {
-        if char.is_some_and(|c| c.is_alphanumeric()) { r"\b" } else { "" }
-    };
-    format!("{}{pattern}{}", boundary(name.chars().next()), boundary(name.chars().next_back()))
 }

@@ -70,7 +70,6 @@ impl Hit {
 pub(super) struct FileHits {
     pub path: String,
     pub size: usize,
-    pub lines: usize,
     pub hits: Vec<Hit>,
 }
 
@@ -143,7 +142,7 @@ impl Counts {
         if self.terms >= 3 && terms < 2 && !self.is_in_path(path) {
             return;
         }
-        let file = FileHits { path: path.to_owned(), size: text.len(), lines, hits };
+        let file = FileHits { path: path.to_owned(), size: text.len(), hits };
         self.files.lock().unwrap_or_else(PoisonError::into_inner).push(file);
     }
 
@@ -177,48 +176,69 @@ impl Counts {
         self.features.iter().position(|feature| feature.stem == stem)
     }
 
+    /// The one loop that sees every byte. It does a shift and a look into a small table for each; lines are
+    /// counted only as far as there are hits.
     fn hits(&self, path: &str, text: &str) -> (Vec<Hit>, usize) {
         let bytes = text.as_bytes();
         let language = Language::of(path);
         let mut hits: Vec<Hit> = Vec::new();
-        let (mut line, mut line_start) = (0, 0);
-        let mut kind: Option<(usize, LineKind)> = None;
-        let mut before = 0u8;
+        let mut place = LinePlace::default();
+        let mut letters = 0usize;
         for (at, &byte) in bytes.iter().enumerate() {
-            let class = CLASS[usize::from(byte)];
-            if class == NEWLINE {
-                line += 1;
-                line_start = at + 1;
-            } else if class & LETTER != 0
-                && (before & LETTER == 0 || class == UPPER)
-                && self.may_begin(bytes, at)
-                && words::begins_word(bytes, at)
-                && hits.len() < MAX_HITS
-                && let Some(feature) = self.feature(word_at(bytes, at))
-            {
-                let kind = match kind {
-                    Some((of, kind)) if of == line => kind,
-                    _ => kind.insert((line, line_kind(language, line_at(text, line_start)))).1,
-                };
-                hits.push(Hit::new(line, feature, kind));
+            letters = (letters << 5 | usize::from(LETTERS[usize::from(byte)])) & 0x7fff;
+            if self.begins[letters >> 6] >> (letters & 63) & 1 == 0 || at < 2 {
+                continue;
             }
-            before = class;
+            let start = at - 2;
+            if words::begins_word(bytes, start)
+                && let Some(feature) = self.feature(word_at(bytes, start))
+            {
+                place.advance(language, text, start);
+                hits.push(Hit::new(place.line, feature, place.kind));
+                if hits.len() >= MAX_HITS {
+                    break;
+                }
+            }
         }
-        (hits, line)
+        place.advance(language, text, bytes.len());
+        (hits, place.line)
     }
+}
 
-    fn may_begin(&self, bytes: &[u8], at: usize) -> bool {
-        let index = begin(&bytes[at..]);
-        self.begins[index >> 6] >> (index & 63) & 1 == 1
+/// Where in a text the scan is, by lines.
+struct LinePlace {
+    line: usize,
+    kind: LineKind,
+    /// Up to where line ends have been counted.
+    counted: usize,
+    /// Where the line whose kind is known begins.
+    known: Option<usize>,
+}
+
+impl Default for LinePlace {
+    fn default() -> LinePlace {
+        LinePlace { line: 0, kind: LineKind::Plain, counted: 0, known: None }
+    }
+}
+
+impl LinePlace {
+    fn advance(&mut self, language: Language, text: &str, to: usize) {
+        let passed = &text.as_bytes()[self.counted..to];
+        let ends = passed.iter().filter(|byte| **byte == b'\n').count();
+        self.line += ends;
+        self.counted = to;
+        if ends == 0 && self.known.is_some() {
+            return;
+        }
+        let start = text.as_bytes()[..to].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        self.known = Some(start);
+        self.kind = line_kind(language, line_at(text, start));
     }
 }
 
 /// The first three letters as a number; what is no letter is 0.
 fn begin(word: &[u8]) -> usize {
-    let letter = |at: usize| match word.get(at) {
-        Some(byte) if byte.is_ascii_alphabetic() => usize::from(byte & 31),
-        _ => 0,
-    };
+    let letter = |at: usize| word.get(at).map_or(0, |byte| usize::from(LETTERS[usize::from(*byte)]));
     letter(0) << 10 | letter(1) << 5 | letter(2)
 }
 
@@ -279,27 +299,14 @@ const DEFINING: &[&str] = &[
     "interface", "namespace", "module", "def", "func", "define",
 ];
 
-const LETTER: u8 = 1;
-const UPPER: u8 = 3;
-const NEWLINE: u8 = 4;
-
-/// What each byte is, for the one loop that sees them all.
-static CLASS: [u8; 256] = {
-    let mut class = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        #[expect(clippy::cast_possible_truncation, reason = "the loop ends before 256")]
-        let char = byte as u8;
-        class[byte] = if char.is_ascii_lowercase() {
-            LETTER
-        } else if char.is_ascii_uppercase() {
-            UPPER
-        } else if char == b'\n' {
-            NEWLINE
-        } else {
-            0
-        };
-        byte += 1;
+/// The number of each letter in the alphabet, whatever its case; 0 for what is no letter.
+static LETTERS: [u8; 256] = {
+    let mut letters = [0; 256];
+    let mut letter = 1;
+    while letter <= 26 {
+        letters[0x40 | letter as usize] = letter;
+        letters[0x60 | letter as usize] = letter;
+        letter += 1;
     }
-    class
+    letters
 };

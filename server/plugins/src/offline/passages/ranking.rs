@@ -1,5 +1,6 @@
 //! From counts to passages: rare words weigh more, words close together more than words apart.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use super::Passage;
@@ -11,10 +12,12 @@ use crate::offline::question::Question;
 const WINDOW: usize = 12;
 /// So many files are looked at closely.
 const CANDIDATES: usize = 400;
-const PASSAGES: usize = 6;
+const PASSAGES: usize = 8;
 const PASSAGES_OF_ONE_FILE: usize = 2;
-/// The part of the question's weight that a passage or its file must have.
-const ENOUGH: f32 = 0.45;
+/// The part of the question's weight that one file must have at least, or nothing is said.
+const ENOUGH: f32 = 0.5;
+/// The part that is enough beside such a file.
+const ALSO_ENOUGH: f32 = 0.35;
 /// A rarer word does not weigh more, so that no word alone decides.
 const RAREST: f32 = 7.0;
 
@@ -39,11 +42,19 @@ pub(super) fn best(counts: &Counts, files: Vec<FileHits>, question: &Question) -
     }
     candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.path.cmp(&b.2.path)));
     candidates.truncate(CANDIDATES);
+    if candidates.iter().all(|(_, coverage, _)| *coverage <= ENOUGH) {
+        return Vec::new();
+    }
     let mut passages: Vec<Passage> = Vec::new();
+    let mut seen = BTreeSet::new();
     for (_, coverage, file) in &candidates {
-        if *coverage >= ENOUGH {
-            passages.extend(worth.passages(counts, file, asked.factor(&file.path)));
+        if *coverage < ALSO_ENOUGH {
+            continue;
         }
+        // Copies and other versions of a file say the same again.
+        let is_copy = !seen.insert((ending(&file.path), file.hits.len() / 8));
+        let factor = asked.factor(&file.path) * if is_copy { 0.4 } else { 1.0 };
+        passages.extend(worth.passages(counts, file, factor));
     }
     passages.sort_by(|a, b| {
         b.score.total_cmp(&a.score).then_with(|| (&a.path, a.lines).cmp(&(&b.path, b.lines)))
@@ -52,6 +63,12 @@ pub(super) fn best(counts: &Counts, files: Vec<FileHits>, question: &Question) -
     passages.retain(|passage| passage.score >= least);
     passages.truncate(PASSAGES);
     passages
+}
+
+/// The last folders and the name of a file.
+fn ending(path: &str) -> String {
+    let parts: Vec<&str> = path.rsplit('/').take(3).collect();
+    parts.join("/")
 }
 
 impl Worth {
@@ -63,14 +80,18 @@ impl Worth {
         #[expect(clippy::cast_precision_loss, reason = "an average need not be exact")]
         let bytes = counts.byte_count.load(Ordering::Relaxed) as f32;
         let rarity = |with: f32| (1.0 + (files - with + 0.5) / (with + 0.5)).ln().min(RAREST);
-        let mut of_term = vec![RAREST; counts.terms];
+        let mut of_term = vec![0f32; counts.terms];
         for (index, feature) in counts.features.iter().enumerate() {
-            // A word that nobody uses here is worth what the most common word like it is worth.
-            let is_word = feature.weight >= 1.0 && with(index) > 0.0;
-            let is_only_like = of_term[feature.term] >= RAREST && with(index) > 0.0;
-            if is_word || is_only_like {
+            // A word that nobody uses here is worth what the first word like it is worth.
+            if of_term[feature.term] <= 0.0 && with(index) > 0.0 {
                 of_term[feature.term] = rarity(with(index)).max(0.4);
             }
+        }
+        // What is missing altogether may be the very thing that is asked for, or one of many words around it.
+        let rarest = of_term.iter().copied().fold(1.0, f32::max);
+        let missing = rarest * if counts.terms <= 2 { 1.0 } else { 0.6 };
+        for worth in of_term.iter_mut().filter(|worth| **worth <= 0.0) {
+            *worth = missing;
         }
         let of_feature = counts.features.iter().enumerate().map(|(index, feature)| {
             let own = rarity(with(index)).max(0.4);
@@ -97,6 +118,10 @@ impl Worth {
             of_term[feature.term] = of_term[feature.term].max(score);
             held[feature.term] = held[feature.term].max(self.held(feature.weight, feature.term));
         }
+        for feature in counts.features_of(&file.path) {
+            let feature = &counts.features[feature];
+            held[feature.term] = held[feature.term].max(self.held(feature.weight, feature.term));
+        }
         (of_term.iter().sum(), held.iter().sum::<f32>() / self.whole)
     }
 
@@ -121,6 +146,10 @@ impl Worth {
     /// The best windows of a file.
     fn passages(&self, counts: &Counts, file: &FileHits, factor: f32) -> Vec<Passage> {
         let (file_score, _) = self.file(counts, file);
+        #[expect(clippy::cast_precision_loss, reason = "sizes are below the scan's limit")]
+        let bulk = (file.size as f32 / self.average_size / 8.0).max(1.0);
+        // In a very long file words stand together by chance.
+        let factor = factor / (1.0 + 0.2 * bulk.ln());
         let base = 0.35 * file_score + 0.8 * self.path(counts, &file.path);
         let mut windows: Vec<(f32, usize, usize)> = Vec::new();
         for start in 0..file.hits.len() {
