@@ -1,7 +1,9 @@
-//! `cargo xtask ci`: format, lints, tests, documentation.
+//! `cargo xtask ci`: format, lints, tests, foreign clients, documentation.
 
+use std::path::Path;
 use std::time::Instant;
 
+use crate::clients;
 use crate::steps::{self, cargo, run_and_watch, say, works};
 
 /// The test runner's version, so that two machines run the same one.
@@ -25,6 +27,7 @@ fn check() -> anyhow::Result<Vec<String>> {
     // The suite drives the program itself.
     steps::run(&mut cargo(&["build", "--locked", "-p", "dsh-ls"]))?;
     let lines = run_and_watch(&mut cargo(&["nextest", "run", "--locked", "--workspace"]))?;
+    clients::check(Path::new("target/debug/dsh-ls"))?;
     steps::run(&mut cargo(&["test", "--locked", "--workspace", "--doc", "--quiet"]))?;
     let mut doc =
         cargo(&["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"]);
