@@ -6,6 +6,8 @@
 pub mod log;
 pub mod writer;
 
+mod events;
+
 pub mod fold;
 pub mod inbox;
 pub mod surface;

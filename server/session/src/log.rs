@@ -6,6 +6,7 @@ use dsh_protocol::event::Event;
 use dsh_protocol::session::FileHeader;
 use tokio::sync::watch;
 
+use crate::events::Events;
 use crate::fold::{Fold, Violation};
 
 /// The events of one session and the state folded from them. Readers share it; only the session's
@@ -17,7 +18,7 @@ pub struct Log {
 }
 
 struct State {
-    events: Vec<Arc<Event>>,
+    events: Events,
     fold: Fold,
 }
 
@@ -35,14 +36,13 @@ pub struct Page {
 impl Log {
     /// A log of the given events; the first that breaks a rule refuses it.
     pub fn new(header: FileHeader, events: Vec<Event>) -> Result<Self, Violation> {
-        let fold = Fold::of(&events)?;
-        let last_seq = last_seq(&fold);
-        let events = events.into_iter().map(Arc::new).collect();
-        Ok(Self {
-            header,
-            state: Mutex::new(State { events, fold }),
-            last_seq: watch::Sender::new(last_seq),
-        })
+        let mut state = State { events: Events::default(), fold: Fold::default() };
+        for event in events {
+            state.fold.push(&event)?;
+            state.events.push(Arc::new(event));
+        }
+        let last_seq = watch::Sender::new(last_seq(&state.fold));
+        Ok(Self { header, state: Mutex::new(state), last_seq })
     }
 
     /// What was fixed when the session was created.
@@ -68,14 +68,14 @@ impl Log {
     /// Up to `limit` events with a seq over `after`, only those that `wanted` takes. Costs what it looks at.
     pub fn page(&self, after: i64, limit: usize, wanted: impl Fn(&Event) -> bool) -> Page {
         let state = self.lock();
-        let start = usize::try_from(after + 1).unwrap_or(0).min(state.events.len());
+        let start = u64::try_from(after + 1).unwrap_or(0);
         let mut page = Page { last_seq: last_seq(&state.fold), ..Page::default() };
-        for event in state.events.iter().skip(start).filter(|event| wanted(event)) {
+        for event in state.events.from(start).filter(|event| wanted(event)) {
             if page.events.len() == limit {
                 page.more = true;
                 break;
             }
-            page.events.push(Arc::clone(event));
+            page.events.push(event);
         }
         page
     }
