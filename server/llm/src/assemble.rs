@@ -169,11 +169,11 @@ mod tests {
         });
         let shown: Vec<_> = content
             .iter()
-            .map(|block| match block {
-                ContentBlock::ToolCall { id, name, arguments } => {
-                    format!("{id} {name} {arguments}")
-                }
-                other => format!("{other:?}"),
+            .map(|block| {
+                let ContentBlock::ToolCall { id, name, arguments } = block else {
+                    panic!("{block:?}")
+                };
+                format!("{id} {name} {arguments}")
             })
             .collect();
         assert_eq!(shown, ["same read {\"a\":1}", "new-1 grep {}", "new-2 glob "]);

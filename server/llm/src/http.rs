@@ -25,11 +25,11 @@ pub use address::{Address, BadAddress};
 pub use events::Events;
 pub use proxy::Proxies;
 
-/// The most of an error's body that is read.
-const MAX_BODY: usize = 64 * 1024;
-
 /// How long connections without a request are kept.
 const IDLE_CONNECTION: Duration = Duration::from_secs(30);
+
+/// A body, piece by piece.
+pub type Bytes = BoxStream<'static, Result<Arc<[u8]>, ModelFailure>>;
 
 /// How long to wait for what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +79,11 @@ pub struct KeyHeader<'a> {
 }
 
 impl Transport {
+    /// How long it waits.
+    pub fn patience(&self) -> Patience {
+        self.patience
+    }
+
     /// A place to be asked later; nothing happens yet.
     pub fn new(address: Address, patience: Patience, proxies: Proxies) -> Self {
         Self { address, patience, proxies, client: OnceCell::new() }
@@ -102,7 +107,7 @@ impl Transport {
         let sent = tokio::time::timeout(idle, request.send()).await;
         let response = sent.map_err(|_elapsed| silent(idle))?;
         let response = response.map_err(|error| self.lost(connected, "cannot reach", &error))?;
-        Ok(Answer { response, idle, lost_by: self.peer(connected) })
+        Ok(Answer { response, lost_by: self.peer(connected) })
     }
 
     /// Builds the client. It reads the system's certificates, so not on a thread that others wait for.
@@ -171,7 +176,6 @@ fn key_header(key: KeyHeader<'_>) -> Result<HeaderMap, ModelFailure> {
 /// A provider's answer, of which the status and the headers have come.
 pub struct Answer {
     response: reqwest::Response,
-    idle: Duration,
     lost_by: String,
 }
 
@@ -195,23 +199,9 @@ impl Answer {
         )
     }
 
-    /// The beginning of the body, as far as it comes: for errors, which are short.
-    pub async fn beginning(self) -> Vec<u8> {
-        let idle = self.idle;
-        let mut bytes = self.bytes();
-        let mut body = Vec::new();
-        while body.len() < MAX_BODY
-            && let Ok(Some(Ok(piece))) = tokio::time::timeout(idle, bytes.next()).await
-        {
-            body.extend_from_slice(&piece);
-        }
-        body.truncate(MAX_BODY);
-        body
-    }
-
     /// The body, piece by piece.
-    pub fn bytes(self) -> BoxStream<'static, Result<Arc<[u8]>, ModelFailure>> {
-        let Self { response, lost_by, .. } = self;
+    pub fn bytes(self) -> Bytes {
+        let Self { response, lost_by } = self;
         let pieces = stream::unfold(Some(response), move |response| {
             let lost_by = lost_by.clone();
             async move {
@@ -226,6 +216,18 @@ impl Answer {
         });
         pieces.boxed()
     }
+}
+
+/// The beginning of a body, as far as it comes: for what is short or shown in part.
+pub async fn beginning(mut bytes: Bytes, limit: usize, idle: Duration) -> Vec<u8> {
+    let mut body = Vec::new();
+    while body.len() < limit
+        && let Ok(Some(Ok(piece))) = tokio::time::timeout(idle, bytes.next()).await
+    {
+        body.extend_from_slice(&piece);
+    }
+    body.truncate(limit);
+    body
 }
 
 fn torn(lost_by: &str, error: &reqwest::Error) -> ModelFailure {
