@@ -1,9 +1,10 @@
 //! Row `fs`: the `fs` and `search` services, confined to the workspace folder.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use dsh_agent::files::{Answer, FS, FileSystem, SEARCH, Search, Visit};
+use dsh_agent::files::{Answer, Buffers, FS, FileSystem, SEARCH, Search, Visit};
 use dsh_agent::host::HOST;
 use dsh_agent::tool::ToolFailure;
 use dsh_kernel::Context;
@@ -12,6 +13,7 @@ use dsh_protocol::workspace::{
     GlobArguments, GlobValue, GrepArguments, GrepValue, ReadArguments, ReadValue, ToolErrorCode,
 };
 use dsh_session::store::BoxFuture;
+use dsh_workspace::overlay::Overlay;
 use dsh_workspace::stop::Stop;
 use dsh_workspace::{Failure, Folder, Options};
 use serde::Deserialize;
@@ -43,12 +45,27 @@ fn start(
             options.secrets = secrets;
         }
         let host = context.get(&HOST)?;
+        options.overlay = Some(Arc::new(Unsaved(Arc::clone(&host.buffers))));
         let folder = Folder::open(&host.workspace, options)
             .map_err(|failure| StartError::Failed(failure.to_string()))?;
         let confined = Arc::new(Confined { folder: Arc::new(folder) });
         context.provide(&FS, Arc::clone(&confined) as Arc<dyn FileSystem>)?;
         context.provide(&SEARCH, confined as Arc<dyn Search>)
     })
+}
+
+/// What editors have open, as the folder sees it.
+#[derive(Debug)]
+struct Unsaved(Arc<dyn Buffers>);
+
+impl Overlay for Unsaved {
+    fn text(&self, path: &Path) -> Option<Arc<str>> {
+        self.0.text(path)
+    }
+
+    fn paths(&self) -> Vec<PathBuf> {
+        self.0.paths()
+    }
 }
 
 /// The folder and nothing else.

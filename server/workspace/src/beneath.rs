@@ -112,8 +112,8 @@ impl Root {
     /// The path without links that a normalized relative path stands for, whether or not there is anything
     /// yet. Nothing may be concluded from it but a name: what is there may change at any time.
     pub(crate) fn resolve(&self, relative: &Path) -> Result<PathBuf, Refusal> {
-        let is_plain = !matches!(self.way, Way::Portable(_))
-            && matches!(self.link_target(relative), Ok(None));
+        let is_plain =
+            !matches!(self.way, Way::Portable(_)) && matches!(self.link_target(relative), Ok(None));
         if is_plain { Ok(relative.to_owned()) } else { self.follow(relative, true) }
     }
 

@@ -5,12 +5,13 @@ pub(crate) mod pattern;
 mod tests;
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::Path;
 
 use dsh_protocol::workspace::{GlobArguments, GlobOrder, GlobValue, ToolErrorCode};
 
-use crate::access::{self, Place};
-use crate::beneath::Root;
+use crate::access::{self, NamedFile, Place};
+use crate::overlay::{Document, Saved, Source, Unsaved, View};
 use crate::stop::Stop;
 use crate::tally::{Tally, counted};
 use crate::walk::{Found, Visit, display, is_internal, prefix_length};
@@ -29,17 +30,21 @@ impl Folder {
     ) -> Result<Answer<GlobValue>, Failure> {
         access::ensure_wanted(stop)?;
         let start = self.start(&arguments.pattern)?;
-        let root = self.current()?;
+        let view = self.view()?;
         let given = arguments.path.as_deref().filter(|_| !start.is_rooted).unwrap_or(".");
         let given = self.spelling(given)?;
-        self.folder(&root, &given)?;
+        self.folder(&view, &given)?;
         let given = display(&given.relative);
-        if let Some(path) = self.literal(&root, &given, &start) {
-            let value = GlobValue { paths: vec![path], total: 1, truncated: false };
-            return Ok(Answer { value, notes: Vec::new() });
+        if let Some(file) = self.literal(&view, &given, &start) {
+            let mut tally = Tally::default();
+            if matches!(file.source, Source::Unsaved(Unsaved { saved: Saved::Missing, .. })) {
+                tally.new.add(&file.shown);
+            }
+            let value = GlobValue { paths: vec![file.shown], total: 1, truncated: false };
+            return Ok(Answer { value, notes: tally.notes("listed") });
         }
         let spelling = self.spelling(&joined(&given, &start.folder))?;
-        let base = match self.folder(&root, &spelling) {
+        let base = match self.folder(&view, &spelling) {
             Ok(base) => base,
             Err(failure) if is_absence(failure.code) => {
                 let value = GlobValue { paths: Vec::new(), total: 0, truncated: false };
@@ -60,7 +65,7 @@ impl Folder {
             total: 0,
         };
         let (listers, tally, lifted) =
-            self.walk_named(&root, &base, start.max_depth, stop, visitor);
+            self.walk_named(&view, &base, start.max_depth, stop, visitor);
         access::ensure_wanted(stop)?;
         let value = merged(listers, limit, tally.is_partial());
         let mut notes: Vec<String> = lifted.into_iter().collect();
@@ -72,13 +77,13 @@ impl Folder {
     }
 
     /// The file whose name is the pattern itself, whatever its characters would mean in a glob.
-    fn literal(&self, root: &Root, given: &str, start: &Start) -> Option<String> {
+    fn literal(&self, view: &View, given: &str, start: &Start) -> Option<NamedFile> {
         let path = joined(given, start.literal.as_deref()?);
         if Path::new(&path).iter().any(is_internal) {
             return None;
         }
-        match self.place(root, &path) {
-            Ok(Place::File(file)) => Some(file.shown),
+        match self.place(view, &path) {
+            Ok(Place::File(file)) => Some(file),
             Ok(Place::Folder(_)) | Err(_) => None,
         }
     }
@@ -129,7 +134,22 @@ struct Lister<'s> {
     total: u64,
 }
 
+fn is_absent(found: &Found<'_>) -> bool {
+    found.modified().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
 impl Lister<'_> {
+    /// Lists what is not on disk yet: nothing is newer.
+    fn document(&mut self, path: &str, document: &Document, tally: &mut Tally) {
+        // Closed a moment ago, it is nowhere.
+        if document.text().is_none() {
+            return;
+        }
+        tally.new.add(path);
+        self.total += 1;
+        self.add(if self.order == GlobOrder::Newest { i128::MIN } else { 0 }, path);
+    }
+
     fn add(&mut self, rank: i128, path: &str) {
         let is_late = self.first.len() == self.limit
             && self.first.last().is_some_and(|(last, name)| (*last, name.as_str()) <= (rank, path));
@@ -144,8 +164,14 @@ impl Lister<'_> {
 }
 
 impl Visit for Lister<'_> {
-    fn file(&mut self, found: &Found<'_>, _tally: &mut Tally) {
+    fn file(&mut self, found: &Found<'_>, tally: &mut Tally) {
         if !self.pattern.matches(&found.path[self.prefix..]) {
+            return;
+        }
+        if let Some(document) = found.document
+            && is_absent(found)
+        {
+            self.document(found.path, document, tally);
             return;
         }
         let rank = match self.order {

@@ -7,7 +7,6 @@ mod sink;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
 use std::io::Read;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -20,6 +19,7 @@ use crate::access::{self, Place};
 use crate::content::{Buffer, Loaded, Stoppable, Trouble};
 use crate::glob::pattern::Pattern;
 use crate::named::internal_note;
+use crate::overlay::Source;
 use crate::stop::Stop;
 use crate::tally::{Tally, counted};
 use crate::walk::{Found, Visit, is_internal, prefix_length};
@@ -46,9 +46,9 @@ impl Folder {
     ) -> Result<Answer<GrepValue>, Failure> {
         access::ensure_wanted(stop)?;
         let mut search = Search::new(self, arguments, stop)?;
-        let root = self.current()?;
+        let view = self.view()?;
         let mut notes = Vec::new();
-        let tally = match self.place(&root, arguments.path.as_deref().unwrap_or("."))? {
+        let tally = match self.place(&view, arguments.path.as_deref().unwrap_or("."))? {
             Place::File(file) if file.real.iter().any(is_internal) => {
                 notes.push(internal_note(&file.real));
                 Tally::default()
@@ -58,14 +58,14 @@ impl Folder {
                 if file.size > self.options.max_file_size {
                     tally.too_large.add(&file.shown);
                 } else {
-                    Grepper::new(&search).search(&file.file, &file.shown, &mut tally);
+                    Grepper::new(&search).search(&file.source, &file.shown, &mut tally);
                 }
                 tally
             }
             Place::Folder(base) => {
                 search.prefix = prefix_length(&base);
                 let (_, tally, lifted) =
-                    self.walk_named(&root, &base, None, stop, || Grepper::new(&search));
+                    self.walk_named(&view, &base, None, stop, || Grepper::new(&search));
                 notes.extend(lifted);
                 tally
             }
@@ -160,10 +160,14 @@ impl<'s> Grepper<'s> {
         Grepper { search, searcher, buffer: Buffer::new() }
     }
 
-    fn search(&mut self, file: &File, path: &str, tally: &mut Tally) {
+    fn search(&mut self, source: &Source, path: &str, tally: &mut Tally) {
         let search = self.search;
         let limit = if search.is_multiline { MAX_MULTILINE_BYTES } else { MAX_LOADED_BYTES };
-        let loaded = match self.buffer.load(file, limit, search.stop) {
+        let loaded = match source {
+            Source::Disk(file) => self.buffer.load(file, limit, search.stop),
+            Source::Unsaved(unsaved) => Ok(Loaded::text(unsaved.text(), limit)),
+        };
+        let loaded = match loaded {
             Ok(loaded) => loaded,
             Err(Trouble::Binary) => return tally.binary.add(path),
             Err(Trouble::Stopped(_)) => return tally.stopped = true,
@@ -181,11 +185,19 @@ impl<'s> Grepper<'s> {
             Loaded::Whole(bytes) => self.searcher.search_slice(matcher, bytes, &mut sink),
             Loaded::Head(_) if search.is_multiline => return tally.too_large.add(path),
             Loaded::Head(head) => {
-                let reader = head.chain(file);
+                let rest: &mut dyn Read = match source {
+                    Source::Disk(file) => &mut &*file,
+                    Source::Unsaved(_) => &mut std::io::empty(),
+                };
+                let reader = head.chain(rest);
                 let reader = Stoppable { reader, stop, budget: search.options.max_file_size };
                 search.searcher().build().search_reader(matcher, reader, &mut sink)
             }
         };
+        let hits = sink.hits;
+        if hits.count > 0 {
+            source.note(path, &mut self.buffer, stop, tally);
+        }
         match result {
             Ok(()) => {}
             Err(_) if stop.reason().is_some() => tally.stopped = true,
@@ -193,7 +205,7 @@ impl<'s> Grepper<'s> {
             // The searcher's own errors: a line did not fit the heap that it may use.
             Err(_) => tally.too_long_line.add(path),
         }
-        search.collection().add(path, sink.hits);
+        search.collection().add(path, hits);
     }
 }
 
@@ -205,8 +217,8 @@ impl Visit for Grepper<'_> {
             return;
         }
         let options = self.search.options;
-        if let Some(file) = access::open_found(found, options, options.max_file_size, tally) {
-            self.search(&file, found.path, tally);
+        if let Some(source) = access::open_found(found, options, options.max_file_size, tally) {
+            self.search(&source, found.path, tally);
         }
     }
 }

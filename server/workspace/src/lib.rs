@@ -2,10 +2,12 @@
 //!
 //! Every file is opened beneath the folder's own descriptor and then judged by what was opened, never by
 //! its name; nothing is resolved first and opened afterwards. What was left out of an answer is counted in
-//! its notes. This crate knows neither models nor editors, and it spawns no thread that outlives a call.
+//! its notes. What is open and not saved, when somebody tells, is seen in the place of what is on disk. This
+//! crate knows neither models nor editors, and it spawns no thread that outlives a call.
 
 pub mod glob;
 pub mod grep;
+pub mod overlay;
 pub mod read;
 pub mod scan;
 pub mod secrets;
@@ -31,6 +33,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use dsh_protocol::workspace::ToolErrorCode;
 
 use beneath::Root;
+use overlay::Overlay;
 use secrets::Secrets;
 use spelling::Spelling;
 
@@ -84,6 +87,8 @@ pub struct Options {
     pub max_text_size: u64,
     /// A search gives up, with a note, after so many directory entries.
     pub max_entries: u64,
+    /// What is open and not saved, and seen in the place of the files on disk.
+    pub overlay: Option<Arc<dyn Overlay>>,
 }
 
 impl Default for Options {
@@ -98,6 +103,7 @@ impl Default for Options {
             max_read_size: 256 << 20,
             max_text_size: 16 << 20,
             max_entries: 5_000_000,
+            overlay: None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::Folder;
-use crate::beneath::Root;
+use crate::overlay::View;
 use crate::rules::Rules;
 use crate::stop::Stop;
 use crate::tally::Tally;
@@ -14,7 +14,7 @@ impl Folder {
     /// that all of it is to be ignored, it is walked without them, for it was named; the text says so.
     pub(crate) fn walk_named<V: Visit>(
         &self,
-        root: &Root,
+        view: &View,
         base: &Path,
         max_depth: Option<usize>,
         stop: &Stop,
@@ -27,9 +27,10 @@ impl Folder {
         }
         let options = self.options();
         let mut plan = Walk {
-            root,
+            root: &view.root,
+            buffers: &view.buffers,
             base,
-            rules: Some(Rules::above(root, base, stop)),
+            rules: Some(Rules::above(&view.root, base, stop)),
             secrets: &self.secrets,
             threads: options.threads,
             max_entries: options.max_entries,

@@ -177,12 +177,13 @@ pub(crate) enum Saved {
 impl Saved {
     /// What a failed open means for a document of that name; nothing if it must not be shown either.
     pub(crate) fn failed(error: &io::Error, options: &Options) -> Option<Saved> {
-        match error.kind() {
-            io::ErrorKind::NotFound => Some(Saved::Missing),
-            // How many links a file has cannot be seen before it is open.
-            io::ErrorKind::PermissionDenied if !options.deny_hardlinks => Some(Saved::Unreadable),
-            _ => None,
+        let kind = error.kind();
+        if kind == io::ErrorKind::NotFound {
+            return Some(Saved::Missing);
         }
+        // How many links a file has cannot be seen before it is open.
+        let is_unreadable = kind == io::ErrorKind::PermissionDenied && !options.deny_hardlinks;
+        is_unreadable.then_some(Saved::Unreadable)
     }
 }
 

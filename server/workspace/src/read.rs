@@ -9,9 +9,10 @@ mod window;
 use dsh_protocol::workspace::{ReadArguments, ReadValue, ToolErrorCode};
 
 use crate::access::{self, NamedFile};
-use crate::content::{self, Decoding, Trouble};
+use crate::content::{self, Buffer, Decoding, Trouble};
+use crate::overlay::Source;
 use crate::stop::{Stop, StopReason};
-use crate::tally::counted;
+use crate::tally::{Tally, counted};
 use crate::{Answer, Failure, Folder};
 use window::{MAX_LINES, Window};
 
@@ -37,8 +38,8 @@ impl Folder {
         stop: &Stop,
     ) -> Result<Answer<ReadValue>, Failure> {
         access::ensure_wanted(stop)?;
-        let root = self.current()?;
-        let file = self.file(&root, &arguments.file_path)?;
+        let view = self.view()?;
+        let file = self.file(&view, &arguments.file_path)?;
         let offset = arguments.offset.unwrap_or(1).max(1);
         let limit = arguments.limit.unwrap_or(MAX_LINES).clamp(1, MAX_LINES);
         let mut window = Window::new(offset, limit);
@@ -56,7 +57,12 @@ impl Folder {
             let bound = (!decoding.complete).then_some(bound);
             return Err(past_the_end(&file.shown, offset, window.total(), bound));
         }
-        let notes = read_notes(&window, &decoding, bound);
+        let mut tally = Tally::default();
+        if matches!(file.source, Source::Unsaved(_)) {
+            file.source.note(&file.shown, &mut Buffer::new(), stop, &mut tally);
+        }
+        let mut notes = tally.notes("read");
+        notes.extend(read_notes(&window, &decoding, bound));
         let total_lines = window.total();
         let encoding = decoding.label();
         let value = ReadValue {
@@ -72,8 +78,8 @@ impl Folder {
     /// The whole decoded text of one file, cut at about [`crate::Options::max_text_size`].
     pub fn text(&self, path: &str, stop: &Stop) -> Result<Text, Failure> {
         access::ensure_wanted(stop)?;
-        let root = self.current()?;
-        let file = self.file(&root, path)?;
+        let view = self.view()?;
+        let file = self.file(&view, path)?;
         let mut text = String::new();
         let feed = |piece: &str| {
             text.push_str(piece);
@@ -100,7 +106,11 @@ fn decoded(
     stop: &Stop,
     feed: impl FnMut(&str) -> bool,
 ) -> Result<Decoding, Failure> {
-    content::decode(&file.file, budget, stop, feed).map_err(|trouble| match trouble {
+    let decoding = match &file.source {
+        Source::Disk(file) => content::decode(file, budget, stop, feed),
+        Source::Unsaved(unsaved) => content::feed(unsaved.text(), budget, stop, feed),
+    };
+    decoding.map_err(|trouble| match trouble {
         Trouble::Binary => {
             let message = format!("{} is binary; only text files can be read", file.shown);
             Failure::new(ToolErrorCode::FsNotText, message)

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use crate::access;
 use crate::content::{Buffer, Loaded, Trouble};
+use crate::overlay::Source;
 use crate::stop::Stop;
 use crate::tally::Tally;
 use crate::walk::{Found, Visit};
@@ -22,7 +23,7 @@ pub struct ScanSummary {
     pub bytes: u64,
     /// Whether every visible text file was visited; otherwise the deadline or a bound came first.
     pub complete: bool,
-    /// What was left out, in words.
+    /// What was left out, or is not as it is on disk, in words.
     pub notes: Vec<String>,
 }
 
@@ -36,7 +37,7 @@ impl Folder {
         visit: impl Fn(&str, &str) + Sync,
     ) -> Result<ScanSummary, Failure> {
         access::ensure_wanted(stop)?;
-        let root = self.current()?;
+        let view = self.view()?;
         let visitor = || Scanner {
             folder: self,
             stop,
@@ -44,7 +45,7 @@ impl Folder {
             buffer: Buffer::new(),
             summary: ScanSummary::default(),
         };
-        let (scanners, tally, _) = self.walk_named(&root, Path::new(""), None, stop, visitor);
+        let (scanners, tally, _) = self.walk_named(&view, Path::new(""), None, stop, visitor);
         access::ensure_wanted(stop)?;
         let mut summary = ScanSummary::default();
         for scanner in scanners {
@@ -68,11 +69,16 @@ struct Scanner<'s, F> {
 impl<F: Fn(&str, &str) + Sync> Visit for Scanner<'_, F> {
     fn file(&mut self, found: &Found<'_>, tally: &mut Tally) {
         let options = self.folder.options();
-        let Some(file) = access::open_found(found, options, options.max_scan_size, tally) else {
+        let Some(source) = access::open_found(found, options, options.max_scan_size, tally) else {
             return;
         };
         let limit = usize::try_from(options.max_scan_size).unwrap_or(usize::MAX);
-        let bytes = match self.buffer.load(&file, limit, self.stop) {
+        source.note(found.path, &mut self.buffer, self.stop, tally);
+        let loaded = match &source {
+            Source::Disk(file) => self.buffer.load(file, limit, self.stop),
+            Source::Unsaved(unsaved) => Ok(Loaded::text(unsaved.text(), limit)),
+        };
+        let bytes = match loaded {
             Ok(Loaded::Whole(bytes)) => bytes,
             Ok(Loaded::Head(_)) => return tally.too_large.add(found.path),
             Err(Trouble::Binary) => return tally.binary.add(found.path),

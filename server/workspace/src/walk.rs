@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::beneath::{Root, Want};
 use crate::directory::{self, Entry, Kind};
+use crate::overlay::{Buffers, Document, Open};
 use crate::rules::Rules;
 use crate::secrets::Secrets;
 use crate::stop::Stop;
@@ -38,6 +39,7 @@ pub(crate) fn is_internal(name: &OsStr) -> bool {
 /// What to walk.
 pub(crate) struct Walk<'w> {
     pub(crate) root: &'w Root,
+    pub(crate) buffers: &'w Buffers,
     /// The folder to begin with, without links, relative to the root.
     pub(crate) base: &'w Path,
     /// The rules from above `base`; nothing if what is directly in `base` is never ignored.
@@ -55,19 +57,25 @@ pub(crate) struct Found<'f> {
     /// Relative to the root, with `/` between components.
     pub(crate) path: &'f str,
     pub(crate) name: &'f OsStr,
-    directory: &'f File,
+    /// What is open under that name; then there may be no file yet.
+    pub(crate) document: Option<&'f Document>,
+    directory: Option<&'f File>,
 }
 
 impl Found<'_> {
     /// Opens the file. Whether it is still a regular one is for the caller to look at.
     pub(crate) fn open(&self) -> io::Result<(File, Metadata)> {
-        let file = directory::open_file(self.directory, self.name)?;
+        let file = directory::open_file(self.directory()?, self.name)?;
         let metadata = file.metadata()?;
         Ok((file, metadata))
     }
 
     pub(crate) fn modified(&self) -> io::Result<i128> {
-        directory::modified(self.directory, self.name)
+        directory::modified(self.directory()?, self.name)
+    }
+
+    fn directory(&self) -> io::Result<&File> {
+        self.directory.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 
@@ -85,14 +93,19 @@ struct Level {
     rules: Arc<Rules>,
 }
 
-enum Job {
+/// Some of a folder's files, all visible.
+struct Batch<'w> {
+    /// Nothing if the folder is not on disk.
+    directory: Option<Arc<File>>,
+    /// The folder's path with a `/` behind it.
+    prefix: Arc<str>,
+    open: Option<&'w Open>,
+    names: Vec<OsString>,
+}
+
+enum Job<'w> {
     Folder(Level),
-    /// Some of a folder's files, all visible. The prefix is the folder's path with a `/` behind it.
-    Files {
-        directory: Arc<File>,
-        prefix: Arc<str>,
-        names: Vec<OsString>,
-    },
+    Files(Batch<'w>),
 }
 
 /// What one thread has made of its share.
@@ -151,7 +164,7 @@ pub(crate) fn walk<V: Visit>(walk: &Walk<'_>, visitor: impl Fn() -> V + Sync) ->
 
 struct Shared<'s> {
     walk: &'s Walk<'s>,
-    queue: &'s Queue<Job>,
+    queue: &'s Queue<Job<'s>>,
     /// The file system that the walk stays on.
     device: Option<u64>,
     /// Directory entries seen so far.
@@ -159,8 +172,8 @@ struct Shared<'s> {
     worktrees: Worktrees,
 }
 
-impl Shared<'_> {
-    fn run<V: Visit>(&self, job: Job, part: &mut Part<V>) {
+impl<'s> Shared<'s> {
+    fn run<V: Visit>(&self, job: Job<'s>, part: &mut Part<V>) {
         match job {
             Job::Folder(level) => {
                 let shown = display(&level.path);
@@ -171,14 +184,20 @@ impl Shared<'_> {
                     Err(_) => part.tally.unreadable.add(&shown),
                 }
             }
-            Job::Files { directory, prefix, names } => {
-                self.files(&directory, &prefix, &names, part);
-            }
+            Job::Files(batch) => self.files(&batch, part),
         }
     }
 
     fn folder<V: Visit>(&self, mut level: Level, part: &mut Part<V>) -> io::Result<()> {
-        let folder = self.walk.root.open_plain(&level.path, Want::Folder)?;
+        let open = self.walk.buffers.within(&level.path);
+        let folder = match self.walk.root.open_plain(&level.path, Want::Folder) {
+            Ok(folder) => folder,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && open.is_some() => {
+                self.enter(&level, None, Vec::new(), part);
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
         if Some(device(&folder.metadata()?)) != self.device {
             part.tally.mounts.add(&display(&level.path));
             return Ok(());
@@ -192,23 +211,40 @@ impl Shared<'_> {
             level.rules =
                 Rules::within(level.rules, self.walk.root, &level.path, &folder, &entries);
         }
+        self.enter(&level, Some(folder), entries, part);
+        Ok(())
+    }
+
+    /// Takes up what is in a folder: its entries on disk, and what only editors have in it.
+    fn enter<V: Visit>(
+        &self,
+        level: &Level,
+        directory: Option<File>,
+        mut entries: Vec<Entry>,
+        part: &mut Part<V>,
+    ) {
+        let open = self.walk.buffers.within(&level.path);
+        if let Some(open) = open {
+            open.complete(&mut entries);
+        }
         let prefix = if level.path.as_os_str().is_empty() {
             String::new()
         } else {
             display(&level.path) + "/"
         };
-        let (mut files, mut jobs) = self.sift(&level, &prefix, entries, &mut part.tally);
-        let directory = Arc::new(folder);
+        let (mut files, mut jobs) = self.sift(level, &prefix, entries, &mut part.tally);
+        let directory = directory.map(Arc::new);
         let prefix: Arc<str> = prefix.into();
+        let batch =
+            |names| Batch { directory: directory.clone(), prefix: prefix.clone(), open, names };
         // Last in, first out: reversed, what comes first by name is also searched first.
         jobs.reverse();
         while files.len() > BATCH_FILES {
             let names = files.split_off(files.len().saturating_sub(BATCH_FILES));
-            jobs.push(Job::Files { directory: directory.clone(), prefix: prefix.clone(), names });
+            jobs.push(Job::Files(batch(names)));
         }
         self.queue.add(jobs);
-        self.files(&directory, &prefix, &files, part);
-        Ok(())
+        self.files(&batch(files), part);
     }
 
     /// Parts a folder's entries into the files to visit and the folders to walk.
@@ -218,7 +254,7 @@ impl Shared<'_> {
         prefix: &str,
         entries: Vec<Entry>,
         tally: &mut Tally,
-    ) -> (Vec<OsString>, Vec<Job>) {
+    ) -> (Vec<OsString>, Vec<Job<'s>>) {
         let mut files = Vec::new();
         let mut folders = Vec::new();
         let mut relative = prefix.to_owned();
@@ -254,23 +290,20 @@ impl Shared<'_> {
         (files, folders)
     }
 
-    fn files<V: Visit>(
-        &self,
-        directory: &File,
-        prefix: &str,
-        names: &[OsString],
-        part: &mut Part<V>,
-    ) {
-        let mut path = prefix.to_owned();
-        for name in names {
+    fn files<V: Visit>(&self, batch: &Batch<'_>, part: &mut Part<V>) {
+        let mut path = batch.prefix.to_string();
+        for name in &batch.names {
             if self.walk.stop.reason().is_some() {
                 part.tally.stopped = true;
                 return;
             }
-            path.truncate(prefix.len());
+            path.truncate(batch.prefix.len());
             path.push_str(&name.to_string_lossy());
             part.tally.visible += 1;
-            part.visitor.file(&Found { path: &path, name, directory }, &mut part.tally);
+            let document = batch.open.and_then(|open| open.document(name));
+            let directory = batch.directory.as_deref();
+            let found = Found { path: &path, name, document, directory };
+            part.visitor.file(&found, &mut part.tally);
         }
     }
 

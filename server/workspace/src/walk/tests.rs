@@ -2,12 +2,12 @@
 
 use std::process::Command;
 
-use dsh_protocol::workspace::{GlobArguments, GrepArguments};
+use dsh_protocol::workspace::{GlobArguments, GrepArguments, ToolErrorCode};
 
-use crate::Options;
-use crate::fixture::{Ask, Fixture, glob, grep, text, while_another_thread};
+use crate::fixture::{Ask, Fixture, code, glob, grep, text, while_another_thread};
 use crate::rules::Rules;
 use crate::stop::Stop;
+use crate::{Folder, Options};
 
 #[test]
 fn ignore_files_are_honoured_without_a_repository_and_what_they_hide_is_counted() {
@@ -264,4 +264,15 @@ fn a_path_too_long_for_the_system_costs_a_note_and_nothing_else() {
     let answer = fixture.open(Options::default()).grep_for("needle");
     assert_eq!(answer.value.total, 1);
     assert!(answer.notes[0].starts_with("1 path not readable: ddd"), "{:?}", answer.notes);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_process_table_is_not_searched_though_it_is_named() {
+    let folder = Folder::open("/".as_ref(), Options::default()).unwrap();
+    let process = format!("proc/{}", std::process::id());
+    for path in ["proc", &process, &format!("{process}/task"), &format!("{process}/environ")] {
+        let named = GrepArguments { path: Some(path.into()), ..grep("PATH=") };
+        assert_eq!(code(folder.grep_with(named)), ToolErrorCode::FsSandboxDenied, "{path}");
+    }
 }
