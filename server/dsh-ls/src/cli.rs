@@ -27,7 +27,7 @@ pub(crate) enum Command {
 
 /// What every command that works in a folder takes.
 #[derive(Args, Clone)]
-pub(crate) struct Common {
+pub(crate) struct ServerArgs {
     /// Folder to work in; may be given several times. Default: the current one
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Vec<PathBuf>,
@@ -45,7 +45,7 @@ pub(crate) struct Common {
 #[derive(Args)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) server: ServerArgs,
     /// Print each session event as one line of JSON instead of the answer
     #[arg(long)]
     pub(crate) json: bool,
@@ -66,7 +66,7 @@ pub(crate) struct RunArgs {
 #[derive(Args)]
 pub(crate) struct LspArgs {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) server: ServerArgs,
     /// Accepted because editors pass it; there is no other way
     #[arg(long, hide = true)]
     pub(crate) stdio: bool,
@@ -75,7 +75,7 @@ pub(crate) struct LspArgs {
 #[derive(Args)]
 pub(crate) struct RpcArgs {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) server: ServerArgs,
 }
 
 #[derive(Args)]

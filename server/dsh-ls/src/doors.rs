@@ -12,7 +12,7 @@ use dsh_runtime::runtime::Runtime;
 use tokio::io::{BufReader, Stdin, stdin, stdout};
 
 use crate::cli::complain;
-use crate::signals;
+use crate::signals::Signals;
 
 fn server(runtime: Runtime) -> Arc<Server> {
     Arc::new(Server { runtime, version: env!("CARGO_PKG_VERSION"), started: Instant::now() })
@@ -47,10 +47,13 @@ pub(crate) async fn rpc(runtime: Runtime) -> ExitCode {
 /// A request to end is taken as the end of the client: running turns are closed in the log first.
 fn end_on_signal(connection: &Arc<Connection>) {
     let gone = connection.client_gone().clone();
-    tokio::spawn(async move {
-        match signals::wait().await {
-            Ok(()) => gone.cancel(),
-            Err(error) => tracing::warn!(%error, "signals are not heard"),
+    match Signals::listen() {
+        Ok(mut signals) => {
+            tokio::spawn(async move {
+                signals.next().await;
+                gone.cancel();
+            });
         }
-    });
+        Err(error) => tracing::warn!(%error, "signals are not heard"),
+    }
 }

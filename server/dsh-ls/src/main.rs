@@ -16,7 +16,7 @@ mod run;
 mod schema;
 mod signals;
 
-use cli::{Cli, Command, Common};
+use cli::{Cli, Command, ServerArgs};
 
 /// Exit code for bad usage or configuration, clap's own for the former.
 const BAD_USAGE: u8 = 2;
@@ -35,18 +35,18 @@ fn main() -> ExitCode {
 fn start(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Run(args) => {
-            logging::start(args.common.log.as_deref())?;
-            let runtime = runtime(&args.common, Folders::OrCurrent)?;
+            logging::start(args.server.log.as_deref())?;
+            let runtime = runtime(&args.server, Folders::OrCurrent)?;
             Ok(block_on(run::run(runtime, args))?)
         }
         Command::Rpc(args) => {
-            logging::start(args.common.log.as_deref())?;
-            let runtime = runtime(&args.common, Folders::OrCurrent)?;
+            logging::start(args.server.log.as_deref())?;
+            let runtime = runtime(&args.server, Folders::OrCurrent)?;
             block_on(doors::rpc(runtime))
         }
         Command::Lsp(args) => {
-            logging::start(args.common.log.as_deref())?;
-            let runtime = runtime(&args.common, Folders::Named)?;
+            logging::start(args.server.log.as_deref())?;
+            let runtime = runtime(&args.server, Folders::Named)?;
             block_on(doors::lsp(runtime))
         }
         Command::Schema(args) => schema::print(&args),
@@ -75,14 +75,14 @@ enum Folders {
     OrCurrent,
 }
 
-fn runtime(common: &Common, which: Folders) -> anyhow::Result<Runtime> {
-    let mut config = RuntimeConfig::new(home(common)?);
-    config.forced_model = common.model.as_deref().map(parse_model).transpose()?;
+fn runtime(args: &ServerArgs, which: Folders) -> anyhow::Result<Runtime> {
+    let mut config = RuntimeConfig::new(home(args)?);
+    config.forced_model = args.model.as_deref().map(parse_model).transpose()?;
     if let Some(name) = std::env::var("DSH_LS_MODEL").ok().filter(|name| !name.trim().is_empty()) {
         config.environment_model = Some(parse_model(&name).context("DSH_LS_MODEL")?);
     }
     let runtime = Runtime::new(config);
-    let mut folders = common.workspace.clone();
+    let mut folders = args.workspace.clone();
     if folders.is_empty() && which == Folders::OrCurrent {
         folders.push(PathBuf::from("."));
     }
@@ -99,9 +99,9 @@ fn parse_model(name: &str) -> anyhow::Result<ModelId> {
 }
 
 /// `--home`, else `$DSH_LS_HOME`, else `~/.dsh-ls`.
-fn home(common: &Common) -> anyhow::Result<PathBuf> {
+fn home(args: &ServerArgs) -> anyhow::Result<PathBuf> {
     let named = |name: &str| std::env::var_os(name).filter(|value: &OsString| !value.is_empty());
-    let home = match (&common.home, named("DSH_LS_HOME"), named("HOME")) {
+    let home = match (&args.home, named("DSH_LS_HOME"), named("HOME")) {
         (Some(home), _, _) => home.clone(),
         (None, Some(home), _) => PathBuf::from(home),
         (None, None, Some(user)) => PathBuf::from(user).join(".dsh-ls"),

@@ -19,7 +19,7 @@ use dsh_runtime::runtime::Runtime;
 use dsh_runtime::workspace::Workspace;
 
 use crate::cli::{RunArgs, complain};
-use crate::signals;
+use crate::signals::Signals;
 
 /// The turn failed.
 const FAILED: u8 = 1;
@@ -42,13 +42,14 @@ pub(crate) async fn run(runtime: Runtime, args: RunArgs) -> ExitCode {
 
 async fn ask(runtime: &Runtime, args: &RunArgs) -> anyhow::Result<u8> {
     let text = prompt_text(args.prompt.as_deref())?;
-    let folder = args.common.workspace.first().map(std::path::absolute).transpose()?;
+    let folder = args.server.workspace.first().map(std::path::absolute).transpose()?;
     let folder = folder.as_deref().map(|folder| folder.to_string_lossy().into_owned());
     let workspace = runtime.workspace(folder.as_deref()).await?;
     let agent = session(&workspace, args).await?;
     if !args.quiet {
         announce(&workspace, &agent).await?;
     }
+    let mut signals = Signals::listen()?;
     let after = agent.log().last_seq();
     let prompt = Prompt {
         content: vec![ContentBlock::Text { text }],
@@ -67,8 +68,7 @@ async fn ask(runtime: &Runtime, args: &RunArgs) -> anyhow::Result<u8> {
             biased;
             waited = &mut waiting => break waited?,
             changed = events.changed() => changed.context("the session ended")?,
-            signal = signals::wait() => {
-                signal?;
+            () = signals.next() => {
                 if std::mem::replace(&mut interrupted, true) {
                     return Ok(INTERRUPTED);
                 }

@@ -72,7 +72,9 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Fires `gone` when the client's process has ended. One that is not seen now, as from inside a container, is
 /// not watched: the end of the input then says it.
 pub(crate) fn watch_client(process_id: Option<i64>, gone: &CancellationToken) {
-    let Some(pid) = process_id.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw) else {
+    // Zero and below name no process but groups of them.
+    let id = process_id.and_then(|id| i32::try_from(id).ok()).filter(|id| *id > 0);
+    let Some(pid) = id.and_then(Pid::from_raw) else {
         return;
     };
     if test_kill_process(pid).is_err() {
