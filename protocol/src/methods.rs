@@ -162,10 +162,20 @@ fn decode_params<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, De
         Some(_) => return Err(DecodeError::InvalidParams("params must be an object".to_owned())),
     };
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    T::deserialize(&mut deserializer).map_err(|error| match error.classify() {
-        serde_json::error::Category::Data => DecodeError::InvalidParams(error.to_string()),
-        serde_json::error::Category::Io
-        | serde_json::error::Category::Syntax
-        | serde_json::error::Category::Eof => DecodeError::Malformed(error.to_string()),
+    serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let place = error.path().to_string();
+        let error = error.into_inner();
+        match error.classify() {
+            // A field that is missing is named by the error itself, and stands at no place.
+            serde_json::error::Category::Data if place == "." => {
+                DecodeError::InvalidParams(error.to_string())
+            }
+            serde_json::error::Category::Data => {
+                DecodeError::InvalidParams(format!("`{place}`: {error}"))
+            }
+            serde_json::error::Category::Io
+            | serde_json::error::Category::Syntax
+            | serde_json::error::Category::Eof => DecodeError::Malformed(error.to_string()),
+        }
     })
 }

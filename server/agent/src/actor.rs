@@ -8,7 +8,7 @@ use dsh_protocol::event::{EventData, InboxSpliced, InboxTarget, SpliceOutcome};
 use dsh_protocol::ids::MessageId;
 use dsh_protocol::message::{Message, Role, Source};
 use dsh_protocol::params::session::Delivery;
-use dsh_protocol::session::{SessionInfo, SessionStatus};
+use dsh_protocol::session::{SessionInfo, SessionStatus, Writer as OtherWriter};
 use dsh_protocol::turn::AbortReason;
 use dsh_session::fold::{Fold, Violation};
 use dsh_session::repair::repair;
@@ -133,7 +133,12 @@ impl Actor {
                 let cancelled = self.cancel(cancel).await;
                 let _ = reply.send(cancelled);
             }
+            Command::Refresh { reply } => {
+                self.refresh().await;
+                let _ = reply.send(());
+            }
             Command::Repair { reply } => {
+                self.refresh().await;
                 if self.turn.is_none() && self.writer.log().read(|fold| fold.open_turn.is_some()) {
                     // Another process that runs a turn here repairs nothing and needs no repair.
                     if self.lease().await.is_ok() {
@@ -143,6 +148,7 @@ impl Actor {
                 let _ = reply.send(());
             }
             Command::Info { reply } => {
+                self.refresh().await;
                 let _ = reply.send(self.info());
             }
             Command::Close { .. } => {}
@@ -253,6 +259,19 @@ impl Actor {
         Ok(())
     }
 
+    /// Takes in what other processes have appended. What cannot be read is left as it was: whoever wants to
+    /// append is told why.
+    async fn refresh(&mut self) {
+        if self.leased {
+            return;
+        }
+        if let Err(error) = self.writer.refresh().await {
+            tracing::warn!(session = %self.writer.log().header().id, %error, "the log was not read again");
+        }
+        let status = self.writer.log().read(rest_status);
+        self.set_status(status);
+    }
+
     /// Comes to rest: everything goes to disk, the right to append goes back.
     async fn rest(&mut self) {
         if self.leased {
@@ -325,7 +344,12 @@ impl Actor {
 
     fn info(&self) -> SessionInfo {
         let log = self.writer.log();
-        log.read(|fold| session_info(&self.shared, log.header(), fold, *self.status.borrow()))
+        log.read(|fold| {
+            // A turn that is open while nobody runs it here is another process's: a crashed one is closed as
+            // soon as the log can be written.
+            let elsewhere = !self.leased && fold.open_turn.is_some();
+            session_info(&self.shared, log.header(), fold, elsewhere, *self.status.borrow())
+        })
     }
 }
 
@@ -334,6 +358,7 @@ fn session_info(
     shared: &Shared,
     header: &dsh_protocol::session::FileHeader,
     fold: &Fold,
+    elsewhere: bool,
     status: SessionStatus,
 ) -> SessionInfo {
     SessionInfo {
@@ -343,12 +368,12 @@ fn session_info(
         created_at: header.created_at,
         updated_at: fold.updated_at.unwrap_or(header.created_at),
         last_seq: i64::try_from(fold.next_seq).unwrap_or(i64::MAX) - 1,
-        status,
+        status: if elsewhere { SessionStatus::Running } else { status },
         model: shared.model(fold.own_model().as_ref()),
         origin: header.origin,
         parent_session_id: header.origin.and(header.parent_session.clone()),
         forked_from: None,
         live: true,
-        writer: None,
+        writer: elsewhere.then_some(OtherWriter::Other),
     }
 }

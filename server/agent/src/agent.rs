@@ -25,6 +25,7 @@ pub struct Agent {
 pub(crate) enum Command {
     Prompt { prompt: Prompt, reply: oneshot::Sender<Result<Receipt, CommandError>> },
     Cancel { cancel: Cancel, reply: oneshot::Sender<Result<Cancelled, CommandError>> },
+    Refresh { reply: oneshot::Sender<()> },
     Repair { reply: oneshot::Sender<()> },
     Info { reply: oneshot::Sender<SessionInfo> },
     Close { reason: AbortReason, reply: oneshot::Sender<()> },
@@ -130,6 +131,11 @@ impl Agent {
     /// Stops the running turn and drops what is queued.
     pub async fn cancel(&self, cancel: Cancel) -> Result<Cancelled, CommandError> {
         self.ask(|reply| Command::Cancel { cancel, reply }).await?
+    }
+
+    /// Takes in what other processes have appended to the log.
+    pub async fn refresh(&self) -> Result<(), CommandError> {
+        self.ask(|reply| Command::Refresh { reply }).await
     }
 
     /// Closes a turn that a crash left open, unless another process writes the session.

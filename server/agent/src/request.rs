@@ -72,6 +72,7 @@ pub fn rebuild(log: &Log, models: &Models, which: Attempt) -> Result<Rebuilt, Re
         session_id: log.header().id.clone(),
         turn: sent.turn,
         step: sent.step,
+        attempt: sent.attempt,
         header: Arc::new(header),
         messages: fold.surface.messages(),
         body: None,

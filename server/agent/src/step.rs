@@ -155,6 +155,7 @@ impl Step<'_> {
             session_id: self.writer.log().header().id.clone(),
             turn: self.turn,
             step: self.number,
+            attempt,
             header: Arc::clone(&self.header),
             messages: self.writer.log().read(|fold| fold.surface.messages()),
             body: None,

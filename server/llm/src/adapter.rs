@@ -24,6 +24,8 @@ pub struct Request {
     pub turn: u64,
     /// The step, counted from 1 in each turn.
     pub step: u64,
+    /// The attempt, counted from 1 in each step.
+    pub attempt: u64,
     /// What is sent beside the messages.
     pub header: Arc<Header>,
     /// The conversation.
@@ -67,7 +69,7 @@ pub struct Offer {
 /// Speaks with one provider of models.
 pub trait Adapter: Send + Sync {
     /// The provider's name, the part of a model id before the first `/`.
-    fn provider(&self) -> &'static str;
+    fn provider(&self) -> &str;
 
     /// The models that can be listed. Others may exist.
     fn offers(&self) -> Vec<Offer>;

@@ -3,9 +3,10 @@
 //! There is never a limit on a whole answer, only on silence. Redirects are not followed, so that a key goes
 //! to the configured host and to no other. Dropping an answer closes its connection.
 
-mod address;
-mod events;
-mod proxy;
+pub mod address;
+pub mod events;
+pub mod proxy;
+
 mod retry_after;
 
 use std::error::Error as _;
@@ -20,10 +21,8 @@ use tokio::sync::OnceCell;
 
 use crate::adapter::failure;
 use crate::credentials::Secret;
-
-pub use address::{Address, BadAddress};
-pub use events::Events;
-pub use proxy::Proxies;
+use address::Address;
+use proxy::Proxies;
 
 /// How long connections without a request are kept.
 const IDLE_CONNECTION: Duration = Duration::from_secs(30);
@@ -79,14 +78,14 @@ pub struct KeyHeader<'a> {
 }
 
 impl Transport {
-    /// How long it waits.
-    pub fn patience(&self) -> Patience {
-        self.patience
-    }
-
     /// A place to be asked later; nothing happens yet.
     pub fn new(address: Address, patience: Patience, proxies: Proxies) -> Self {
         Self { address, patience, proxies, client: OnceCell::new() }
+    }
+
+    /// How long it waits.
+    pub fn patience(&self) -> Patience {
+        self.patience
     }
 
     /// Sends a request and waits for the status and the headers.
@@ -106,7 +105,7 @@ impl Transport {
         let idle = self.patience.idle;
         let sent = tokio::time::timeout(idle, request.send()).await;
         let response = sent.map_err(|_elapsed| silent(idle))?;
-        let response = response.map_err(|error| self.lost(connected, "cannot reach", &error))?;
+        let response = response.map_err(|error| self.unreached(connected, &error))?;
         Ok(Answer { response, lost_by: self.peer(connected) })
     }
 
@@ -130,10 +129,10 @@ impl Transport {
         }
     }
 
-    fn lost(&self, connected: &Connected, what: &str, error: &reqwest::Error) -> ModelFailure {
+    fn unreached(&self, connected: &Connected, error: &reqwest::Error) -> ModelFailure {
         let code = if error.is_timeout() { "TIMEOUT" } else { "TRANSPORT" };
         let peer = self.peer(connected);
-        failure(code, format!("{what} {peer}: {}", root_cause(error)))
+        failure(code, format!("cannot reach {peer}: {}", root_cause(error)))
     }
 }
 
@@ -214,7 +213,7 @@ impl Answer {
                 }
             }
         });
-        pieces.boxed()
+        pieces.fuse().boxed()
     }
 }
 

@@ -61,7 +61,7 @@ mod tests {
     struct Broken(&'static str);
 
     impl Adapter for Broken {
-        fn provider(&self) -> &'static str {
+        fn provider(&self) -> &str {
             "broken"
         }
 
@@ -99,6 +99,7 @@ mod tests {
             session_id: SessionId::from("s"),
             turn: 1,
             step: 1,
+            attempt: 1,
             header: Arc::new(header),
             messages: Vec::new(),
             body: None,

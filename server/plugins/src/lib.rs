@@ -6,10 +6,12 @@ use dsh_kernel::plugin::Plugin;
 mod agent_default_model;
 mod agent_loop;
 mod agents;
+mod credentials;
 mod fs;
 mod llm;
 mod llm_offline;
 mod offline;
+mod openai;
 mod replay;
 mod session_store;
 mod sessions;
@@ -24,9 +26,14 @@ pub const PLUGINS: &[Plugin] = &[
     agent_default_model::PLUGIN,
     agent_loop::PLUGIN,
     agents::PLUGIN,
+    credentials::PLUGIN,
     fs::PLUGIN,
     llm::PLUGIN,
     llm_offline::PLUGIN,
+    openai::DEEPSEEK,
+    openai::LOCAL,
+    openai::OPENAI,
+    openai::PLUGIN,
     replay::PLUGIN,
     session_store::PLUGIN,
     sessions::PLUGIN,

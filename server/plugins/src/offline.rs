@@ -47,12 +47,16 @@ impl Retrieval {
 }
 
 impl Adapter for Retrieval {
-    fn provider(&self) -> &'static str {
+    fn provider(&self) -> &str {
         "offline"
     }
 
     fn offers(&self) -> Vec<Offer> {
-        vec![Offer { model: "retrieval".to_owned(), context_window: None, input: vec![Modality::Text] }]
+        vec![Offer {
+            model: "retrieval".to_owned(),
+            context_window: None,
+            input: vec![Modality::Text],
+        }]
     }
 
     fn stream(&self, request: Request, cancel: CancellationToken) -> Chunks {
@@ -68,7 +72,11 @@ impl Adapter for Retrieval {
     }
 }
 
-async fn answer_to(search: &Arc<dyn Search>, request: &Request, cancel: &CancellationToken) -> Vec<Chunk> {
+async fn answer_to(
+    search: &Arc<dyn Search>,
+    request: &Request,
+    cancel: &CancellationToken,
+) -> Vec<Chunk> {
     let turn = Turn::of(&request.messages);
     let question = Question::read(&turn.prompt, &turn.earlier);
     let offered = request.header.tools.iter().flatten();
@@ -83,7 +91,10 @@ fn aborted() -> Chunk {
 }
 
 /// A pattern that is a constant of this module.
-#[expect(clippy::expect_used, reason = "the patterns are constants, and the tests compile each of them")]
+#[expect(
+    clippy::expect_used,
+    reason = "the patterns are constants, and the tests compile each of them"
+)]
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a constant pattern")
 }

@@ -37,7 +37,7 @@ struct Replay;
 type Paced = (Duration, Chunk);
 
 impl Adapter for Replay {
-    fn provider(&self) -> &'static str {
+    fn provider(&self) -> &str {
         "replay"
     }
 
@@ -61,8 +61,8 @@ impl Adapter for Replay {
     }
 }
 
-/// The chunks that were recorded for this turn and step, up to the first finish. A request that a provider
-/// would refuse is refused here as well.
+/// The chunks that were recorded for this attempt of a step, up to its finish. A request that a provider would
+/// refuse is refused here as well.
 fn recorded(request: &Request) -> Vec<Paced> {
     if let Err(reason) = pairing::check(&request.messages) {
         return refusal("INVALID_REQUEST", &reason);
@@ -73,24 +73,28 @@ fn recorded(request: &Request) -> Vec<Paced> {
     };
     let mut chunks = Vec::new();
     let mut before = None;
+    let mut attempt = 1;
     for event in events {
         let last = before.replace(event.time).unwrap_or(event.time);
         let EventData::AssistantChunk(recorded) = event.data else { continue };
         if (recorded.turn, recorded.step) != (request.turn, request.step) {
             continue;
         }
-        let pause = Duration::from_millis(event.time.saturating_sub(last)).min(LONGEST_PAUSE);
         let finished = matches!(recorded.chunk, Chunk::Finish { .. });
-        chunks.push((pause, recorded.chunk));
-        if finished {
-            return chunks;
+        if attempt == request.attempt {
+            let pause = Duration::from_millis(event.time.saturating_sub(last)).min(LONGEST_PAUSE);
+            chunks.push((pause, recorded.chunk));
+            if finished {
+                return chunks;
+            }
         }
+        attempt += u64::from(finished);
     }
-    let (turn, step) = (request.turn, request.step);
-    chunks.extend(refusal(
-        "REPLAY_EXHAUSTED",
-        &format!("the recording has no complete answer for turn {turn}, step {step}"),
-    ));
+    let Request { turn, step, attempt, .. } = request;
+    let missing = format!(
+        "the recording has no complete answer for turn {turn}, step {step}, attempt {attempt}"
+    );
+    chunks.extend(refusal("REPLAY_EXHAUSTED", &missing));
     chunks
 }
 

@@ -57,7 +57,8 @@ fn output(answer: Answer<GrepValue>) -> ToolOutput {
         let _ = writeln!(text, "{}", header(value.total, "match", "matches"));
         write_matches(&mut text, matches);
     } else {
-        let _ = writeln!(text, "{}", header(value.total, "file with matches", "files with matches"));
+        let _ =
+            writeln!(text, "{}", header(value.total, "file with matches", "files with matches"));
     }
     for path in value.files.iter().flatten() {
         let _ = writeln!(text, "{}", shown_path(path));

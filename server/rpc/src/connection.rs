@@ -18,6 +18,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use crate::client_process;
 use crate::cx::{Cx, Server};
 use crate::dispatch::{Reply, Then, dispatch};
 use crate::extension::{BoxFuture, Extension};
@@ -216,7 +217,7 @@ impl Connection {
                 };
                 match added {
                     Some(handled) => {
-                        self.start(id, Box::pin(async { handled.await.map(Reply::from) }))
+                        self.start(id, Box::pin(async { handled.await.map(Reply::from) }));
                     }
                     None => self.respond(Some(&id), &Err(decode_error(method, error))),
                 }
@@ -233,7 +234,7 @@ impl Connection {
         if let Some(extension) = &self.extension {
             result.capabilities.lsp = extension.initialize(raw_params, self.outbox()).await?;
         }
-        lifecycle::watch_client(params.process_id, &self.client_gone);
+        client_process::watch(params.process_id, &self.client_gone);
         let listener = Arc::clone(self.outbox()) as Arc<dyn Listener>;
         let listening = self.cx.server.runtime.notices().listen(listener);
         let mut state = self.lock();
@@ -276,16 +277,14 @@ impl Connection {
 
     fn finish(&self, number: u64, id: &RequestId, outcome: Result<Reply, RpcError>) {
         match outcome {
-            Ok(reply) => {
-                self.respond(Some(id), &Ok(reply.result));
-                match reply.then {
-                    Some(Then::Subscribe(subscription)) => self.cx.outbox.subscribe(subscription),
-                    Some(Then::Announce(session)) => {
-                        self.cx.server.runtime.notices().changed(session);
-                    }
-                    None => {}
-                }
+            Ok(Reply { result, then: Some(Then::Subscribe(subscription)) }) => {
+                self.cx.outbox.subscribe(frame::response(Some(id), &Ok(result)), subscription);
             }
+            Ok(Reply { result, then: Some(Then::Announce(session)) }) => {
+                self.respond(Some(id), &Ok(result));
+                self.cx.server.runtime.notices().changed(session);
+            }
+            Ok(Reply { result, then: None }) => self.respond(Some(id), &Ok(result)),
             Err(error) => self.respond(Some(id), &Err(error)),
         }
         self.lock().in_flight.remove(&number);

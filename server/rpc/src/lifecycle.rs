@@ -1,7 +1,5 @@
 //! The `initialize` handshake.
 
-use std::time::Duration;
-
 use dsh_protocol::error::{ErrorKind, RpcError};
 use dsh_protocol::methods::Request;
 use dsh_protocol::notifications::Notification;
@@ -10,9 +8,7 @@ use dsh_protocol::params::lifecycle::{
     ServerCapabilities, ServerInfo,
 };
 use dsh_protocol::{MAX_FRAME_BYTES, OUTBOX_BYTES, PROTOCOL_VERSION, schema};
-use rustix::process::{Pid, test_kill_process};
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use crate::cx::Server;
 
@@ -64,27 +60,4 @@ fn open_folders(server: &Server, params: &InitializeParams) {
             tracing::warn!(%error, "folder left out");
         }
     }
-}
-
-/// How often the client's process is looked for.
-const LOOK: Duration = Duration::from_secs(1);
-
-/// Fires `gone` when the client's process has ended. One that is not seen now, as from inside a container, is
-/// not watched: the end of the input then says it.
-pub(crate) fn watch_client(process_id: Option<i64>, gone: &CancellationToken) {
-    // Zero and below name no process but groups of them.
-    let id = process_id.and_then(|id| i32::try_from(id).ok()).filter(|id| *id > 0);
-    let Some(pid) = id.and_then(Pid::from_raw) else {
-        return;
-    };
-    if test_kill_process(pid).is_err() {
-        return;
-    }
-    let gone = gone.clone();
-    tokio::spawn(async move {
-        while test_kill_process(pid) != Err(rustix::io::Errno::SRCH) {
-            tokio::time::sleep(LOOK).await;
-        }
-        gone.cancel();
-    });
 }

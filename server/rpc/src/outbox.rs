@@ -4,7 +4,7 @@
 //! session replace each other. Events are not kept at all: a subscription is a place in the log.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use dsh_protocol::ids::SessionId;
@@ -23,6 +23,9 @@ const BATCH_BYTES: usize = 256 * 1024;
 
 /// How long a client may leave what is sent to it unread before it is given up.
 const UNREAD: Duration = Duration::from_mins(1);
+
+/// How often a session that is quiet here is looked at for what other processes append.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// What waits to be sent to one client.
 #[derive(Default)]
@@ -73,30 +76,21 @@ impl Outbox {
         self.respond(frame::foreign(Some(id), method, params));
     }
 
-    /// Adds a subscription in place of the one that the session had. Events follow answers that were added
-    /// before.
-    pub(crate) fn subscribe(self: &Arc<Self>, subscription: Subscription) {
-        let mut events = subscription.watch();
-        let outbox = Arc::downgrade(self);
-        let stopped = subscription.stopped();
+    /// Adds an answer and the subscription that it promises, in place of the one that the session had: no event
+    /// comes between them.
+    pub(crate) fn subscribe(self: &Arc<Self>, answer: Vec<u8>, subscription: Subscription) {
+        let waking = wake(Arc::downgrade(self), &subscription);
         {
             let mut state = self.lock();
             if state.abandoned {
                 return;
             }
+            state.response_bytes += answer.len();
+            state.responses.push_back(answer);
             state.subscriptions.insert(subscription.session_id().clone(), subscription);
         }
         self.filled.notify_one();
-        tokio::spawn(async move {
-            loop {
-                tokio::select! {
-                    () = stopped.cancelled() => return,
-                    changed = events.changed() => if changed.is_err() { return },
-                }
-                let Some(outbox) = outbox.upgrade() else { return };
-                outbox.filled.notify_one();
-            }
-        });
+        tokio::spawn(waking);
     }
 
     /// Ends a session's subscription, if it has one.
@@ -215,6 +209,29 @@ impl Outbox {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Wakes an outbox for each event of a subscription, and looks for those that other processes append, until
+/// the subscription has ended.
+fn wake(outbox: Weak<Outbox>, subscription: &Subscription) -> impl Future<Output = ()> + use<> {
+    let (mut events, stopped) = (subscription.watch(), subscription.stopped());
+    let agent = subscription.agent().clone();
+    async move {
+        loop {
+            tokio::select! {
+                () = stopped.cancelled() => return,
+                changed = events.changed() => {
+                    let (Ok(()), Some(outbox)) = (changed, outbox.upgrade()) else { return };
+                    outbox.filled.notify_one();
+                }
+                () = tokio::time::sleep(LOOK) => {
+                    if agent.refresh().await.is_err() {
+                        return;
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dsh_protocol::event::{Event, EventData};
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::notifications::{Notification, SessionCaughtUp, SessionEvent, SessionLagged};
-use dsh_runtime::session::log::Log;
+use dsh_runtime::agent::agent::Agent;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -15,11 +15,11 @@ use crate::frame;
 const PAGE: usize = 256;
 
 /// How far, in events, a client may fall behind what is live before chunks are left out.
-const LAG: i64 = 100_000;
+const LAG: i64 = 50_000;
 
 /// A client's place in a session's log. It costs the same however far behind the client is.
 pub(crate) struct Subscription {
-    log: Arc<Log>,
+    agent: Agent,
     /// The last event that was sent or passed over.
     cursor: i64,
     /// Where the replay ends, until the client was told that it has.
@@ -39,9 +39,9 @@ impl Drop for Subscription {
 
 impl Subscription {
     /// A subscription that sends events with a greater seq than `after`. The replay ends at `last_seq`.
-    pub(crate) fn new(log: Arc<Log>, after: i64, last_seq: i64, chunks: bool) -> Self {
+    pub(crate) fn new(agent: Agent, after: i64, last_seq: i64, chunks: bool) -> Self {
         Self {
-            log,
+            agent,
             cursor: after,
             replay_end: Some(last_seq),
             chunks,
@@ -51,11 +51,15 @@ impl Subscription {
     }
 
     pub(crate) fn session_id(&self) -> &SessionId {
-        &self.log.header().id
+        self.agent.id()
+    }
+
+    pub(crate) fn agent(&self) -> &Agent {
+        &self.agent
     }
 
     pub(crate) fn watch(&self) -> watch::Receiver<i64> {
-        self.log.watch()
+        self.agent.log().watch()
     }
 
     /// Fires when the subscription has ended.
@@ -78,7 +82,7 @@ impl Subscription {
                 Some(end) => PAGE.min(usize::try_from(end - self.cursor).unwrap_or(PAGE)),
                 None => PAGE,
             };
-            let page = self.log.page(self.cursor, most, |_| true);
+            let page = self.agent.log().page(self.cursor, most, |_| true);
             let lags = self.replay_end.is_none() && page.last_seq - self.cursor > LAG;
             let Some(last) = page.events.last() else { break };
             self.cursor = i64::try_from(last.seq).unwrap_or(i64::MAX);

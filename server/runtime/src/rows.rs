@@ -8,6 +8,35 @@ pub fn default_rows() -> Vec<Row> {
     let plain = |id: &str| Row::new(id, Value::Null);
     vec![
         plain("llm"),
+        plain("credentials"),
+        Row {
+            id: "llm-deepseek".to_owned(),
+            name: "openai-compatible".to_owned(),
+            config: json!({
+                "provider": "deepseek",
+                "dialect": "deepseek",
+                "apiKey": "DEEPSEEK_API_KEY",
+                "models": [
+                    { "id": "deepseek-v4-flash", "contextWindow": 1_000_000 },
+                    { "id": "deepseek-v4-pro", "contextWindow": 1_000_000 },
+                    {
+                        "id": "deepseek-v4-flash-vision-exp",
+                        "contextWindow": 1_000_000,
+                        "input": ["text", "image"],
+                    },
+                ],
+            }),
+        },
+        Row {
+            id: "llm-openai".to_owned(),
+            name: "openai-compatible".to_owned(),
+            config: json!({ "provider": "openai", "dialect": "openai", "apiKey": "OPENAI_API_KEY" }),
+        },
+        Row {
+            id: "llm-local".to_owned(),
+            name: "openai-compatible".to_owned(),
+            config: json!({ "provider": "local", "dialect": "ollama" }),
+        },
         plain("llm-offline"),
         plain("llm-replay"),
         Row::new("agent-default-model", json!({ "provider": "offline", "model": "retrieval" })),

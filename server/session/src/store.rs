@@ -83,6 +83,10 @@ pub trait Sink: Send + Sync {
     /// again.
     fn flush(&self) -> BoxFuture<'static, Result<(), StorageError>>;
 
+    /// Reads what other processes have appended, without the right to append. A line that is only half there
+    /// is left for later. Must not be called while this process has the right.
+    fn refresh(&self) -> BoxFuture<'static, Result<Vec<Event>, LeaseError>>;
+
     /// Takes the right to append; returns what other processes have appended meanwhile.
     fn acquire(&self) -> BoxFuture<'static, Result<Vec<Event>, LeaseError>>;
 
@@ -147,6 +151,10 @@ impl Sink for Memory {
 
     fn flush(&self) -> BoxFuture<'static, Result<(), StorageError>> {
         Box::pin(async { Ok(()) })
+    }
+
+    fn refresh(&self) -> BoxFuture<'static, Result<Vec<Event>, LeaseError>> {
+        Box::pin(async { Ok(Vec::new()) })
     }
 
     fn acquire(&self) -> BoxFuture<'static, Result<Vec<Event>, LeaseError>> {

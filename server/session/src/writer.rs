@@ -92,6 +92,14 @@ impl Writer {
         Ok(())
     }
 
+    /// Takes in what other processes have appended, while they have the right to.
+    pub async fn refresh(&self) -> Result<(), AcquireError> {
+        for event in self.sink.refresh().await? {
+            self.log.push(event)?;
+        }
+        Ok(())
+    }
+
     /// Lets other processes append.
     pub async fn release(&self) {
         self.sink.release().await;

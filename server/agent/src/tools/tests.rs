@@ -16,7 +16,7 @@ use super::*;
 struct Odd(ToolDefinition);
 
 impl Odd {
-    fn new(name: &str) -> Arc<dyn Tool> {
+    fn tool(name: &str) -> Arc<dyn Tool> {
         let definition = ToolDefinition {
             name: name.to_owned(),
             description: String::new(),
@@ -61,7 +61,7 @@ fn done(text: &str) -> ToolOutput {
 
 fn tools() -> (Tools, Registration) {
     let tools = Tools::default();
-    let registration = tools.register(Odd::new("odd")).unwrap();
+    let registration = tools.register(Odd::tool("odd")).unwrap();
     (tools, registration)
 }
 
@@ -127,7 +127,7 @@ fn what_a_model_writes_as_arguments_is_never_repaired() {
 #[test]
 fn dropping_a_registration_removes_the_tool() {
     let (tools, kept) = tools();
-    assert!(tools.register(Odd::new("odd")).is_err());
+    assert!(tools.register(Odd::tool("odd")).is_err());
     drop(kept);
     assert!(tools.list().is_empty() && tools.definitions().is_empty());
 }

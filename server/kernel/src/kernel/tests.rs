@@ -24,7 +24,7 @@ fn store(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
             let journal = Arc::clone(&journal);
             let row = context.row().to_owned();
             context.keep(Registration::new(move || {
-                journal.lock().unwrap().push(format!("{row} {name} undone"))
+                journal.lock().unwrap().push(format!("{row} {name} undone"));
             }));
         }
         match config.as_str() {
@@ -42,7 +42,7 @@ fn reader(context: Context, _config: Value) -> BoxFuture<'static, Result<(), Sta
         let journal = context.get(&JOURNAL)?;
         journal.lock().unwrap().push(format!("reader found {store}"));
         context.keep(Registration::new(move || {
-            journal.lock().unwrap().push("reader undone".to_owned())
+            journal.lock().unwrap().push("reader undone".to_owned());
         }));
         Ok(())
     })

@@ -41,10 +41,10 @@ where
         }
     }
 
-    /// The next event; `None` at the end of the stream. Waits no longer than `patience`, if that is shorter
-    /// than the idle limit.
+    /// The next event; `None` at the end of the stream. Waits no longer than `patience` in all, whatever comments
+    /// come.
     pub async fn next(&mut self, patience: Duration) -> Result<Option<Event>, ModelFailure> {
-        let idle = self.idle.min(patience);
+        let until = Instant::now().checked_add(patience);
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return Ok(Some(event));
@@ -52,7 +52,8 @@ where
             if self.ended {
                 return Ok(None);
             }
-            let deadline = (Instant::now() + idle).min(self.data_at + self.idle * KEEP_ALIVES);
+            let alive = (Instant::now() + self.idle).min(self.data_at + self.idle * KEEP_ALIVES);
+            let deadline = until.map_or(alive, |until| until.min(alive));
             let next = tokio::time::timeout_at(deadline, self.bytes.next()).await;
             match next.map_err(|_elapsed| self.silent())? {
                 None => {
@@ -127,6 +128,18 @@ mod tests {
     async fn silence_ends_a_stream() {
         let timeout = Some("TIMEOUT".to_owned());
         assert_eq!(outcome(vec!["data: a\n\n"], true).await, (1, timeout, 6));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn comments_do_not_extend_a_shorter_patience() {
+        let comments = stream::unfold((), |()| async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Some((Ok(": x\n"), ()))
+        });
+        let begun = Instant::now();
+        let mut events = Events::new(comments.boxed(), IDLE);
+        let failure = events.next(Duration::from_secs(3)).await.unwrap_err();
+        assert_eq!((failure.code.as_str(), begun.elapsed().as_secs()), ("TIMEOUT", 3));
     }
 
     #[tokio::test(start_paused = true)]

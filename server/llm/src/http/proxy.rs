@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 
-use super::Address;
+use super::address::Address;
 
 /// The rules of proxies.
 #[derive(Clone)]

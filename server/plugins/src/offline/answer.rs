@@ -45,25 +45,25 @@ pub(super) fn failure(message: &str) -> String {
 pub(super) fn names(
     question: &Question,
     found: &[Found],
-    used: &Matches,
+    occurrences: &Matches,
     reads: &[Window],
     failure: Option<(&str, &str)>,
 ) -> String {
     let mut text = String::new();
-    let mut is_known = false;
+    let is_strong = found.iter().any(|found| found.definition.strength >= STRONG);
+    let passages = passages_among(question, found, reads);
+    // A word of prose that is a key somewhere is still a word of prose.
+    if !passages.is_empty() && question.is_soft && !is_strong {
+        text.push_str("These passages match the question best:\n\n");
+        write_passages(&mut text, question, &passages);
+    }
     for name in &question.names {
         let own: Vec<&Found> = found.iter().filter(|found| found.name == name.name).collect();
-        is_known |= one_name(&mut text, question, name, &own, used, reads);
+        one_name(&mut text, question, name, &own, occurrences, reads);
     }
-    let own_reads = |window: &&Window| {
-        !found.iter().take(QUOTED * 2).any(|found| {
-            found.at.path == window.path && window.position(found.at.line).is_some()
-        })
-    };
-    let others: Vec<Window> = reads.iter().filter(own_reads).cloned().collect();
-    if !others.is_empty() && (question.wants_passages() || question.is_soft) {
-        text.push_str(if is_known { "Passages about the question:\n\n" } else { "But these passages have the word:\n\n" });
-        write_passages(&mut text, question, &others);
+    if !passages.is_empty() && (!question.is_soft || is_strong) {
+        text.push_str("Passages about the question:\n\n");
+        write_passages(&mut text, question, &passages);
     }
     if let Some((tool, message)) = failure {
         let _ = writeln!(text, "A call of {tool} failed: {}\n", first_line(message));
@@ -71,21 +71,34 @@ pub(super) fn names(
     finished(&text)
 }
 
-/// Returns whether anything was found.
+/// What was read for its passages, not for a definition.
+fn passages_among(question: &Question, found: &[Found], reads: &[Window]) -> Vec<Window> {
+    if !question.wants_passages() && !question.is_soft {
+        return Vec::new();
+    }
+    let is_passage = |window: &&Window| {
+        let mut read_for = found.iter().take(QUOTED * 2);
+        !read_for
+            .any(|found| found.at.path == window.path && window.position(found.at.line).is_some())
+    };
+    reads.iter().filter(is_passage).cloned().collect()
+}
+
 fn one_name(
     text: &mut String,
     question: &Question,
     name: &Name,
     found: &[&Found],
-    used: &Matches,
+    occurrences: &Matches,
     reads: &[Window],
-) -> bool {
+) {
     let defined: Vec<Found> = found.iter().map(|found| (*found).clone()).collect();
-    let uses = rank::uses(&name.name, used, &defined);
+    let uses = rank::uses(&name.name, occurrences, &defined);
     if question.want == Want::Uses {
         write_uses(text, name, &uses, LISTED_CALLERS);
     }
-    let strong: Vec<&Found> = found.iter().copied().filter(|found| found.definition.strength >= STRONG).collect();
+    let strong: Vec<&Found> =
+        found.iter().copied().filter(|found| found.definition.strength >= STRONG).collect();
     let parts: Vec<&Found> = found
         .iter()
         .copied()
@@ -97,12 +110,10 @@ fn one_name(
     }
     let is_part = write_parts(text, name, &parts, is_strong, reads);
     if !is_strong && !is_part {
-        return write_undefined(text, name, found, used, &uses, question.want == Want::Uses);
-    }
-    if question.want != Want::Uses {
+        write_undefined(text, name, found, occurrences, &uses, question.want == Want::Uses);
+    } else if question.want != Want::Uses {
         write_uses(text, name, &uses, LISTED_USES);
     }
-    true
 }
 
 fn write_definitions(text: &mut String, name: &Name, found: &[&Found], reads: &[Window]) {
@@ -134,14 +145,25 @@ fn write_found(text: &mut String, found: &Found) {
 
 /// Fields, variants and keys. Those that look like something else are claimed only if what they are in was
 /// read and says so. Returns whether any was claimed.
-fn write_parts(text: &mut String, name: &Name, parts: &[&Found], is_beside: bool, reads: &[Window]) -> bool {
+fn write_parts(
+    text: &mut String,
+    name: &Name,
+    parts: &[&Found],
+    is_beside: bool,
+    reads: &[Window],
+) -> bool {
     let is_sure = |found: &&&Found| {
-        found.definition.strength >= PART - 5 || reads.iter().any(|window| enclosing(window, &found.at))
+        found.definition.strength >= PART - 5
+            || reads.iter().any(|window| enclosing(window, &found.at))
     };
     let sure: Vec<&&Found> = parts.iter().filter(is_sure).collect();
     let doubtful: Vec<&&Found> = parts.iter().filter(|found| !is_sure(found)).collect();
     if !sure.is_empty() {
-        let what = if is_beside { "is also declared as a part of something else" } else { "is declared as a part of something else" };
+        let what = if is_beside {
+            "is also declared as a part of something else"
+        } else {
+            "is declared as a part of something else"
+        };
         let _ = writeln!(text, "`{}` {what}:\n", name.name);
         let count = if is_beside { LISTED_PARTS } else { LISTED };
         for found in sure.iter().take(count) {
@@ -173,18 +195,23 @@ fn write_uses(text: &mut String, name: &Name, uses: &[Sighting], count: usize) {
     text.push('\n');
 }
 
-/// Nothing defines the name. Returns whether it occurs.
+/// Nothing defines the name.
 fn write_undefined(
     text: &mut String,
     name: &Name,
     found: &[&Found],
-    used: &Matches,
+    occurrences: &Matches,
     uses: &[Sighting],
     uses_are_listed: bool,
-) -> bool {
-    let locals: Vec<&&Found> = found.iter().filter(|found| found.definition.strength >= LOCAL).collect();
+) {
+    let locals: Vec<&&Found> =
+        found.iter().filter(|found| found.definition.strength >= LOCAL).collect();
     if !locals.is_empty() {
-        let _ = writeln!(text, "No definition of `{}` was found beyond local names and assignments:\n", name.name);
+        let _ = writeln!(
+            text,
+            "No definition of `{}` was found beyond local names and assignments:\n",
+            name.name
+        );
         for found in locals.iter().take(LISTED_PARTS) {
             write_found(text, found);
         }
@@ -196,28 +223,34 @@ fn write_undefined(
         if !uses_are_listed {
             write_uses(text, name, uses, LISTED_PARTS);
         }
-        return true;
+        return;
     }
     let _ = writeln!(text, "`{}` was not found in this workspace.\n", name.name);
-    let misses = rank::near_misses(&name.name, used);
+    let misses = rank::near_misses(&name.name, occurrences);
     if !misses.is_empty() {
-        text.push_str("These names differ only in case or separators; they are not what was asked for:\n\n");
+        text.push_str(
+            "These names differ only in case or separators; they are not what was asked for:\n\n",
+        );
         for (other, at) in &misses {
             let _ = writeln!(text, "- {}", citation(at, other));
         }
         text.push('\n');
     }
-    false
 }
 
 /// Files by their name.
 pub(super) fn files(question: &Question, paths: &[String], reads: &[Window]) -> String {
     let mut text = String::new();
     if paths.is_empty() {
-        let _ = writeln!(text, "`{}` was not found in this workspace.\n", question.files.join("`, `"));
+        let _ =
+            writeln!(text, "`{}` was not found in this workspace.\n", question.files.join("`, `"));
         return finished(&text);
     }
-    text.push_str(if paths.len() == 1 { "The file is here:\n\n" } else { "These files have that name:\n\n" });
+    text.push_str(if paths.len() == 1 {
+        "The file is here:\n\n"
+    } else {
+        "These files have that name:\n\n"
+    });
     for path in paths.iter().take(LISTED) {
         let _ = writeln!(text, "- `{path}`");
     }

@@ -3,6 +3,7 @@
 //! The pattern runs over a whole tree, so it is generous and has the name in each of its branches, which
 //! lets the search skip quickly to lines with the name. The judgement looks at one line at a time.
 
+mod member;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -90,7 +91,8 @@ pub(super) fn judge(path: &str, line: &str, name: &str) -> Option<Definition> {
         return None;
     }
     let found = find_word(line, name).filter_map(|at| {
-        let place = Place { language, line, before: &line[..at], name, after: &line[at + name.len()..] };
+        let place =
+            Place { language, line, before: &line[..at], name, after: &line[at + name.len()..] };
         place.judge()
     });
     found.max_by_key(|definition| definition.strength)
@@ -102,8 +104,9 @@ pub(super) fn find_word<'l>(line: &'l str, name: &'l str) -> impl Iterator<Item 
     line.match_indices(name).map(|(at, _)| at).filter(move |&at| {
         let before = line[..at].chars().next_back();
         let after = line[at + name.len()..].chars().next();
-        !before.is_some_and(|c| is_part(c) && !(c == '$' && name.starts_with(|c: char| c.is_alphabetic())))
-            && !after.is_some_and(is_part)
+        !before.is_some_and(|c| {
+            is_part(c) && !(c == '$' && name.starts_with(|c: char| c.is_alphabetic()))
+        }) && !after.is_some_and(is_part)
     })
 }
 
@@ -132,8 +135,10 @@ impl Place<'_> {
             .or_else(|| self.made_by_macro())
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "every judgement ends with it")]
     fn found(&self, kind: &str, strength: u8) -> Option<Definition> {
-        let is_public = PUBLIC.is_match(self.line) || self.is_at_margin() && self.language == Language::Python;
+        let is_public =
+            PUBLIC.is_match(self.line) || self.is_at_margin() && self.language == Language::Python;
         Some(Definition { kind: kind.to_owned(), strength, is_public })
     }
 
@@ -151,33 +156,38 @@ impl Place<'_> {
     /// A definition that begins with a keyword.
     fn by_keyword(&self) -> Option<Definition> {
         let captures = KEYWORD_BEFORE.captures(self.before)?;
-        let keyword = captures.name("keyword")?.as_str().to_ascii_lowercase();
+        let found = captures.name("keyword")?;
+        let keyword = found.as_str().to_ascii_lowercase();
         let glue = captures.name("glue").map_or("", |glue| glue.as_str());
         let after = self.after.trim_start();
-        let start = captures.get(0)?.start();
-        let lead = self.before[..start].trim();
+        let lead = self.before[..found.start()].trim();
         // `const fn name` and `enum class name`: the last word says what it is.
-        let last = glue.split_whitespace().rfind(|word| ["fn", "func", "function", "function*", "fun"].contains(word));
-        match last.unwrap_or(keyword.as_str()) {
+        let last = glue.split_whitespace().rfind(|word| INNER_KEYWORDS.contains(word));
+        let keyword = last.unwrap_or(keyword.as_str());
+        match keyword {
             "impl" => self.found("implementation", IMPL),
-            "let" | "var" | "val" | "const" | "constexpr" | "static" | "defvar" => self.binding(&keyword, lead, after),
-            "struct" | "enum" | "union" | "class" | "interface" => self.type_by_keyword(&keyword, glue, after),
-            "typedef" | "undef" => None,
-            "case" if self.language == Language::Ruby || after.starts_with(':') => None,
-            "case" if lead.is_empty() && self.language != Language::Rust => self.found("variant", DOUBTFUL),
-            "case" => None,
-            "type" | "mod" | "module" | "namespace" | "package" | "object" | "record" | "data" | "index" | "view"
-            | "table" | "task" | "message" | "service" | "event" | "component" | "alias" | "extension" | "protocol"
-            | "template" | "macro" | "sub" | "procedure" | "trigger" | "annotation" => {
-                self.by_soft_keyword(&keyword, lead, after)
+            "let" | "var" | "val" | "const" | "constexpr" | "static" | "defvar" => {
+                self.binding(keyword, lead, after)
             }
-            "define" if self.language == Language::C || lead.ends_with('#') || lead.ends_with('(') => {
+            "struct" | "enum" | "union" | "class" | "interface" => {
+                self.type_by_keyword(keyword, glue, after)
+            }
+            "case" if self.language == Language::Ruby || after.starts_with(':') => None,
+            "case" if lead.is_empty() && self.language != Language::Rust => {
+                self.found("variant", DOUBTFUL)
+            }
+            "type" | "mod" | "module" | "namespace" | "package" | "object" | "record" | "data"
+            | "index" | "view" | "table" | "task" | "message" | "service" | "event"
+            | "component" | "alias" | "extension" | "protocol" | "template" | "macro" | "sub"
+            | "procedure" | "trigger" | "annotation" => self.by_soft_keyword(keyword, lead, after),
+            "define"
+                if self.language == Language::C || lead.ends_with('#') || lead.ends_with('(') =>
+            {
                 self.found(if lead.ends_with('#') { "macro" } else { "definition" }, BODY)
             }
-            "define" => None,
-            "func" | "fn" | "def" | "defp" | "fun" | "function" | "function*" | "proc" | "defn" | "defun" | "defmethod" | "rpc" => {
-                self.function_by_keyword(after)
-            }
+            "case" | "define" | "typedef" | "undef" => None,
+            "func" | "fn" | "def" | "defp" | "fun" | "function" | "function*" | "proc" | "defn"
+            | "defun" | "defmethod" | "rpc" => self.function_by_keyword(after),
             "macro_rules!" | "defmacro" => self.found("macro", BODY),
             other if other.starts_with("create") => self.found("SQL object", BODY),
             other => self.found(other, BODY),
@@ -199,7 +209,9 @@ impl Place<'_> {
         let can_be_use = matches!(self.language, Language::C | Language::Other | Language::Go);
         let begins = after.is_empty()
             || ["{", ":", "<", "(", "//", "/*", "\\"].iter().any(|mark| after.starts_with(mark))
-            || ["final", "extends", "implements", "where", "permits", "sealed"].iter().any(|word| after.starts_with(word));
+            || ["final", "extends", "implements", "where", "permits", "sealed"]
+                .iter()
+                .any(|word| after.starts_with(word));
         if after.starts_with(';') && can_be_use {
             return self.found(keyword, STRONG + 2);
         }
@@ -218,10 +230,24 @@ impl Place<'_> {
             word.starts_with("pub") || word.starts_with('(') || MODIFIERS.contains(&word)
         });
         let is_said = after.is_empty()
-            || after.starts_with(['{', '=', ':', ';', '<', '(', '[', '\'', '"', ')', '|', '.', '\\'])
+            || after
+                .starts_with(['{', '=', ':', ';', '<', '(', '[', '\'', '"', ')', '|', '.', '\\'])
             || after.split_whitespace().next().is_some_and(|word| {
                 let go_type = self.language == Language::Go && keyword == "type";
-                go_type || ["extends", "where", "do", "is", "as", "on", "implements", "of", "struct", "interface"].contains(&word)
+                go_type
+                    || [
+                        "extends",
+                        "where",
+                        "do",
+                        "is",
+                        "as",
+                        "on",
+                        "implements",
+                        "of",
+                        "struct",
+                        "interface",
+                    ]
+                    .contains(&word)
             });
         if !modifiers || !is_said || after.starts_with("==") {
             return None;
@@ -233,15 +259,27 @@ impl Place<'_> {
         };
         let is_own = !matches!(
             (keyword, self.language),
-            ("object" | "data" | "index" | "view" | "table" | "task" | "message" | "event" | "alias" | "record", Language::C)
-                | ("package", Language::Script | Language::Python)
+            (
+                "object"
+                    | "data"
+                    | "index"
+                    | "view"
+                    | "table"
+                    | "task"
+                    | "message"
+                    | "event"
+                    | "alias"
+                    | "record",
+                Language::C
+            ) | ("package", Language::Script | Language::Python)
         );
         self.found(kind, if is_own { BODY } else { DOUBTFUL })
     }
 
     /// `let`, `const` and the like: a global, a member, or a local by where they stand.
     fn binding(&self, keyword: &str, lead: &str, after: &str) -> Option<Definition> {
-        if !after.is_empty() && !after.starts_with(['=', ':', ';', ',', '[', '<', '(', '?', '!', ')'])
+        if !after.is_empty()
+            && !after.starts_with(['=', ':', ';', ',', '[', '<', '(', '?', '!', ')'])
             && self.language != Language::Go
         {
             return None;
@@ -250,7 +288,8 @@ impl Place<'_> {
             return None;
         }
         let is_function = FUNCTION_VALUE.is_match(after);
-        let is_shown = lead.starts_with("pub") || lead.contains("export") || lead.contains("public");
+        let is_shown =
+            lead.starts_with("pub") || lead.contains("export") || lead.contains("public");
         let is_constant = keyword == "const" || keyword == "static" || keyword == "constexpr";
         if after.contains("require(") || after.starts_with("= import") {
             return self.found("import", LOCAL);
@@ -259,24 +298,68 @@ impl Place<'_> {
             let strength = if self.is_at_margin() || is_shown { BODY } else { STRONG + 10 };
             return self.found("function", strength);
         }
-        match self.language {
-            Language::Rust if keyword == "let" => self.found("local variable", LOCAL),
-            Language::Rust => self.found(if keyword == "static" { "static" } else { "constant" }, BODY),
-            _ if self.is_at_margin() || is_shown => {
-                self.found(if is_constant { "constant" } else { "variable" }, BODY - 5)
-            }
-            Language::Script if lead.is_empty() => self.found("local variable", LOCAL + 5),
-            _ if is_constant => self.found("constant", STRONG),
-            _ => self.found("variable", DOUBTFUL),
+        if self.language == Language::Rust {
+            return match keyword {
+                "let" => self.found("local variable", LOCAL),
+                "static" => self.found("static", BODY),
+                _ => self.found("constant", BODY),
+            };
         }
+        if self.is_at_margin() || is_shown {
+            return self.found(if is_constant { "constant" } else { "variable" }, BODY - 5);
+        }
+        if self.language == Language::Script && lead.is_empty() {
+            return self.found("local variable", LOCAL + 5);
+        }
+        if is_constant { self.found("constant", STRONG) } else { self.found("variable", DOUBTFUL) }
     }
 }
 
+/// What a name is when it stands behind another keyword.
+const INNER_KEYWORDS: &[&str] =
+    &["fn", "func", "function", "function*", "fun", "class", "struct", "enum", "type"];
+
 const MODIFIERS: &[&str] = &[
-    "export", "default", "declare", "public", "private", "protected", "internal", "static", "abstract", "final",
-    "sealed", "partial", "open", "data", "inline", "unsafe", "async", "const", "global", "local", "case", "companion",
-    "implicit", "lazy", "override", "fileprivate", "indirect", "@", "(", "{", "}", "else", "newtype", "opaque", "or",
-    "CREATE", "create", "crate)", "super)", "in",
+    "export",
+    "default",
+    "declare",
+    "public",
+    "private",
+    "protected",
+    "internal",
+    "static",
+    "abstract",
+    "final",
+    "sealed",
+    "partial",
+    "open",
+    "data",
+    "inline",
+    "unsafe",
+    "async",
+    "const",
+    "global",
+    "local",
+    "case",
+    "companion",
+    "implicit",
+    "lazy",
+    "override",
+    "fileprivate",
+    "indirect",
+    "@",
+    "(",
+    "{",
+    "}",
+    "else",
+    "newtype",
+    "opaque",
+    "or",
+    "CREATE",
+    "create",
+    "crate)",
+    "super)",
+    "in",
 ];
 
 static KEYWORD_BEFORE: LazyLock<Regex> = LazyLock::new(|| {
@@ -290,14 +373,21 @@ static KEYWORD_BEFORE: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 static CONTAINER: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^\s*(?:[\w()]+\s+)*(?:impl|class|struct|trait|enum|interface|mod|namespace|module|object)\b")
+    pattern(
+        r"^\s*(?:[\w()]+\s+)*(?:impl|class|struct|trait|enum|interface|mod|namespace|module|object)\b",
+    )
 });
 static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r#"^(?:pub(?:\([^)]*\))? )?(?:use |extern crate )|^(?:import|from)\b.*|^export\s*(?:type\s*)?[{*]|^#\s*include|^(?:using|require|require_once|include|package) [\w.:\\<>"'/ ]+;?$"#)
+    pattern(
+        r#"^(?:pub(?:\([^)]*\))? )?(?:use |extern crate )|^(?:import|from)\b.*|^export\s*(?:type\s*)?[{*]|^#\s*include|^(?:using|require|require_once|include|package) [\w.:\\<>"'/ ]+;?$"#,
+    )
 });
-static PUBLIC: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^\s*(?:pub\b|export\b|public\b|open\b)|\bexports\.|\bextern\b|^#\s*define"));
+static PUBLIC: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^\s*(?:pub\b|export\b|public\b|open\b)|\bexports\.|\bextern\b|^#\s*define")
+});
 /// A value that is a function.
 static FUNCTION_VALUE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^(?::[^=]*)?\s*[=:]\s*(?:async\b|function\b|class\b|lambda\b|fn\b|\([^()]*\)\s*(?::[^=]+)?=>|\w+\s*=>|\([^)]*$)")
+    pattern(
+        r"^(?::[^=]*)?\s*[=:]\s*(?:async\b|function\b|class\b|lambda\b|fn\b|\([^()]*\)\s*(?::[^=]+)?=>|\w+\s*=>|\([^)]*$)",
+    )
 });

@@ -2,6 +2,7 @@
 
 /// What sort of file a path names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not depend on each other")]
 pub(super) struct Place {
     pub is_test: bool,
     /// An example, a benchmark, a demonstration.
@@ -27,12 +28,13 @@ impl Place {
         let lower = path.to_ascii_lowercase();
         let file = lower.rsplit('/').next().unwrap_or(&lower);
         let folders: Vec<&str> = lower.split('/').rev().skip(1).collect();
-        let is_in = |names: &[&str]| folders.iter().any(|folder| names.contains(folder));
+        let is_in =
+            |names: &str| folders.iter().any(|folder| names.split(' ').any(|name| name == *folder));
         let stem = file.split('.').next().unwrap_or(file);
-        let ends = |ends: &[&str]| ends.iter().any(|end| file.ends_with(end));
-        let starts = |starts: &[&str]| starts.iter().any(|start| file.starts_with(start));
+        let ends = |ends: &str| ends.split(' ').any(|end| file.ends_with(end));
+        let starts = |starts: &str| starts.split(' ').any(|start| file.starts_with(start));
         Place {
-            is_test: is_in(&["test", "tests", "__tests__", "testing", "testdata", "spec", "specs", "fixtures", "e2e"])
+            is_test: is_in(TESTS)
                 || stem == "tests"
                 || stem == "test"
                 || stem.ends_with("_test")
@@ -40,21 +42,40 @@ impl Place {
                 || stem.starts_with("test_")
                 || file.contains(".test.")
                 || file.contains(".spec."),
-            is_example: is_in(&["example", "examples", "demo", "demos", "bench", "benches", "benchmark", "benchmarks", "samples", "sample"]),
-            is_foreign: is_in(&["vendor", "vendored", "third_party", "third-party", "thirdparty", "node_modules", "external", "extern", "deps", "bower_components", "generated", "dist", "build", "out", "target"])
+            is_example: is_in(EXAMPLES),
+            is_foreign: is_in(FOREIGN)
                 || file.contains(".gen.")
                 || file.contains("_generated")
                 || file.contains(".pb."),
-            is_packed: file.contains(".min.") || file.contains("-min.") || ends(&[".map", ".bundle.js"]),
-            is_lock: ends(&[".lock", "-lock.json", "-lock.yaml", "go.sum", ".lockb"]),
-            is_changelog: starts(&["changelog", "changes", "history", "news", "releases", "release-notes", "release_notes"]),
-            is_licence: starts(&["license", "licence", "copying", "copyright", "notice", "unlicense", "third-party"]),
-            is_docs: ends(&[".md", ".rst", ".txt", ".adoc", ".markdown", ".org"]) || starts(&["readme", "contributing"]),
-            is_data: ends(&[".csv", ".svg", ".jsonl", ".tsv", ".snap", ".patch", ".diff", ".log", ".po", ".xml", ".json", ".html", ".css", ".ipynb"]),
+            is_packed: file.contains(".min.") || file.contains("-min.") || ends(".map .bundle.js"),
+            is_lock: ends(".lock -lock.json -lock.yaml go.sum .lockb"),
+            is_changelog: starts(CHANGELOGS),
+            is_licence: starts(LICENCES),
+            is_docs: ends(".md .rst .txt .adoc .markdown .org") || starts("readme contributing"),
+            is_data: ends(DATA),
             depth: folders.len(),
         }
     }
 }
+
+/// Folders of tests.
+const TESTS: &str = "test tests __tests__ testing testdata spec specs fixtures e2e";
+
+/// Folders of examples.
+const EXAMPLES: &str =
+    "example examples demo demos bench benches benchmark benchmarks samples sample";
+
+/// Folders of what nobody writes here.
+const FOREIGN: &str = "vendor vendored third_party third-party thirdparty node_modules external extern deps bower_components generated dist build out target";
+
+/// How changelogs begin.
+const CHANGELOGS: &str = "changelog changes history news releases release-notes release_notes";
+
+/// How licences begin.
+const LICENCES: &str = "license licence copying copyright notice unlicense third-party";
+
+/// How data ends.
+const DATA: &str = ".csv .svg .jsonl .tsv .snap .patch .diff .log .po .xml .json .html .css .ipynb";
 
 #[cfg(test)]
 mod tests {

@@ -74,7 +74,8 @@ impl Plan<'_> {
             matches = results::grep_value(self.search.grep(all, self.cancel.clone()).await?.value);
         }
         let found = rank::definitions(names, &matches);
-        let is_defined = found.iter().any(|found| found.definition.strength >= definition::DOUBTFUL);
+        let is_defined =
+            found.iter().any(|found| found.definition.strength >= definition::DOUBTFUL);
         let uses = GrepArguments {
             limit: Some(SHOWN / 2),
             ..grep(if is_defined { rank::exact_pattern(names) } else { rank::loose_pattern(names) })
@@ -96,7 +97,7 @@ impl Plan<'_> {
                 return Ok(Step::Calls(calls));
             }
         }
-        let used = if wants_uses && (passages.is_empty() || !is_defined) {
+        let occurrences = if wants_uses && (passages.is_empty() || !is_defined) {
             match self.grepped(&uses).await? {
                 Lookup::Have(matches) => matches,
                 Lookup::Ask(_) => Matches::default(),
@@ -105,7 +106,13 @@ impl Plan<'_> {
             Matches::default()
         };
         let reads = self.reads();
-        Ok(Step::Say(answer::names(self.question, &found, &used, &reads, self.turn.failure())))
+        Ok(Step::Say(answer::names(
+            self.question,
+            &found,
+            &occurrences,
+            &reads,
+            self.turn.failure(),
+        )))
     }
 
     /// Whether prose is wanted beside or instead of definitions.
@@ -115,7 +122,8 @@ impl Plan<'_> {
     }
 
     async fn files(&self) -> Result<Step, ToolFailure> {
-        let wanted: Vec<GlobArguments> = self.question.files.iter().map(|file| glob(file)).collect();
+        let wanted: Vec<GlobArguments> =
+            self.question.files.iter().map(|file| glob(file)).collect();
         let asked: Vec<Call> = wanted.iter().filter_map(|glob| self.unasked_glob(glob)).collect();
         if !asked.is_empty() {
             return Ok(Step::Calls(asked));
@@ -147,7 +155,9 @@ impl Plan<'_> {
         };
         match self.grepped(&search).await? {
             Lookup::Ask(call) => Ok(Step::Calls(vec![call])),
-            Lookup::Have(matches) => Ok(Step::Say(answer::phrase(first_line, &matches, self.turn.failure()))),
+            Lookup::Have(matches) => {
+                Ok(Step::Say(answer::phrase(first_line, &matches, self.turn.failure())))
+            }
         }
     }
 
@@ -172,7 +182,10 @@ impl Plan<'_> {
     }
 
     async fn overview(&self) -> Result<Step, ToolFailure> {
-        let wanted = [glob("README*"), glob("{Cargo.toml,package.json,pyproject.toml,go.mod,setup.py,CMakeLists.txt,pom.xml}")];
+        let wanted = [
+            glob("README*"),
+            glob("{Cargo.toml,package.json,pyproject.toml,go.mod,setup.py,CMakeLists.txt,pom.xml}"),
+        ];
         let asked: Vec<Call> = wanted.iter().filter_map(|glob| self.unasked_glob(glob)).collect();
         if !asked.is_empty() {
             return Ok(Step::Calls(asked));
@@ -222,7 +235,10 @@ impl Plan<'_> {
 
     /// What has been read, in the order in which it was asked for.
     fn reads(&self) -> Vec<Window> {
-        self.turn.results("read").filter_map(|done| results::read(done.result.as_ref().ok()?)).collect()
+        self.turn
+            .results("read")
+            .filter_map(|done| results::read(done.result.as_ref().ok()?))
+            .collect()
     }
 
     fn reads_of(&self, found: &[Found]) -> Vec<Call> {
@@ -230,7 +246,11 @@ impl Plan<'_> {
         let is_strong = found.iter().any(|found| found.definition.strength >= STRONG);
         // Doubtful ones are read with what is before them, to see what they are in.
         let count = if is_strong { READS } else { READS * 2 };
-        for found in found.iter().filter(|found| found.definition.strength >= definition::DOUBTFUL).take(count) {
+        for found in found
+            .iter()
+            .filter(|found| found.definition.strength >= definition::DOUBTFUL)
+            .take(count)
+        {
             let before = if is_strong { 12 } else { BEFORE };
             let offset = found.at.line.saturating_sub(before).max(1);
             let limit = if is_strong { 36 } else { READ_LINES };
@@ -252,8 +272,10 @@ impl Plan<'_> {
     async fn without_reading(&self, passage: &Passage) -> Result<Option<Window>, ToolFailure> {
         let words = self.question.terms.iter().map(|term| regex::escape(&term.word));
         let pattern = format!("(?i){}", words.collect::<Vec<_>>().join("|"));
-        let search = GrepArguments { path: Some(passage.path.clone()), limit: Some(SHOWN), ..grep(pattern) };
-        let matches = results::grep_value(self.search.grep(search, self.cancel.clone()).await?.value);
+        let search =
+            GrepArguments { path: Some(passage.path.clone()), limit: Some(SHOWN), ..grep(pattern) };
+        let matches =
+            results::grep_value(self.search.grep(search, self.cancel.clone()).await?.value);
         let (first, last) = passage.lines;
         let is_inside = |line: u64| (first..=last).contains(&line);
         let line = matches.shown.into_iter().find(|at| is_inside(at.line));
@@ -282,12 +304,17 @@ fn grep(pattern: String) -> GrepArguments {
 }
 
 fn glob(file: &str) -> GlobArguments {
-    let pattern = if file.contains('/') { format!("**/{}", file.trim_start_matches('/')) } else { file.to_owned() };
+    let pattern = if file.contains('/') {
+        format!("**/{}", file.trim_start_matches('/'))
+    } else {
+        file.to_owned()
+    };
     GlobArguments { pattern, path: None, order: None, limit: None }
 }
 
 fn read_call(path: &str, offset: u64, limit: u64) -> Call {
-    let arguments = ReadArguments { file_path: path.to_owned(), offset: Some(offset), limit: Some(limit) };
+    let arguments =
+        ReadArguments { file_path: path.to_owned(), offset: Some(offset), limit: Some(limit) };
     call("read", &arguments)
 }
 

@@ -32,6 +32,7 @@ pub(super) enum Want {
 
 /// An identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "the name in it is what a line is searched for")]
 pub(super) struct Name {
     pub name: String,
     /// What stands before the last `::` or `.`, outermost first.
@@ -72,13 +73,17 @@ impl Question {
             && question.files.is_empty()
             && question.phrase.is_none()
             && question.terms.is_empty()
-            && matches!(question.want, Want::Definition | Want::Uses | Want::Explanation | Want::Nothing)
+            && matches!(
+                question.want,
+                Want::Definition | Want::Uses | Want::Explanation | Want::Nothing
+            )
             && PRONOUN.is_match(prompt);
         let before = earlier.iter().map(|prompt| Question::read_alone(prompt));
-        let Some(before) = before.filter(|_| is_dangling).find(|before| !before.names.is_empty()) else {
+        let Some(before) = before.filter(|_| is_dangling).find(|before| !before.names.is_empty())
+        else {
             return question;
         };
-        let want = if question.want == Want::Uses { Want::Uses } else { Want::Definition };
+        let want = if forms::want(prompt) == Want::Uses { Want::Uses } else { Want::Definition };
         Question { want, ..before }
     }
 
@@ -119,13 +124,16 @@ impl Question {
 
     fn settle(&mut self, text: &str) {
         let is_named = !self.names.is_empty() || !self.files.is_empty() || self.phrase.is_some();
-        let is_overview = matches!(self.want, Want::Explanation | Want::Definition | Want::Overview)
-            && forms::is_overview(text);
+        let is_overview =
+            matches!(self.want, Want::Explanation | Want::Definition | Want::Overview)
+                && forms::is_overview(text);
         self.want = match self.want {
             _ if !is_named && is_overview => Want::Overview,
             Want::Overview | Want::Nothing if is_named => Want::Definition,
             Want::Definition | Want::Uses if !is_named => Want::Explanation,
-            want => want,
+            Want::Definition | Want::Uses | Want::Explanation | Want::Overview | Want::Nothing => {
+                self.want
+            }
         };
         if self.want == Want::Explanation && !is_named && self.terms.is_empty() {
             self.want = Want::Nothing;
@@ -135,7 +143,8 @@ impl Question {
     /// Takes what stands in quotes or backticks, and returns the text with a blank in its place.
     fn take_quoted(&mut self, text: &str) -> String {
         for captures in QUOTED.captures_iter(text) {
-            let Some(quoted) = captures.iter().skip(1).flatten().next().map(|found| found.as_str().trim())
+            let Some(quoted) =
+                captures.iter().skip(1).flatten().next().map(|found| found.as_str().trim())
             else {
                 continue;
             };
@@ -152,11 +161,13 @@ impl Question {
     }
 
     fn take_code_shaped(&mut self, text: &str) {
-        for token in text.split(|c: char| c.is_whitespace() || "，。？！、；：（）".contains(c)) {
+        for token in text.split(|c: char| c.is_whitespace() || "，。？！、；：（）".contains(c))
+        {
             let token = token.trim_matches(|c: char| ",;?\"'[]{}…".contains(c));
             let token = token.strip_suffix('.').unwrap_or(token).trim_start_matches('(');
             let token = if token.contains('(') { token } else { token.trim_end_matches(')') };
-            let token = token.strip_suffix("'s").or_else(|| token.strip_suffix("’s")).unwrap_or(token);
+            let token =
+                token.strip_suffix("'s").or_else(|| token.strip_suffix("’s")).unwrap_or(token);
             match reference(token.trim_end_matches(':')) {
                 Some(Reference::File(file)) => self.add_file(file),
                 Some(Reference::Name(name)) if name.is_code => self.add_name(name),
@@ -170,12 +181,17 @@ impl Question {
             let word = word.as_str().trim_end_matches(['\'', '’']);
             let is_name = self.names.iter().any(|name| {
                 name.is_code
-                    && (name.name == word || name.qualifiers.iter().any(|qualifier| qualifier == word))
+                    && (name.name == word
+                        || name.qualifiers.iter().any(|qualifier| qualifier == word))
             });
             for part in words::subwords(word) {
                 let part = part.to_lowercase();
                 let is_known = self.terms.iter().any(|term| same_stem(&term.word, &part));
-                if !words::is_empty_word(&part) && !is_known && !is_name && self.terms.len() < MAX_TERMS {
+                if !words::is_empty_word(&part)
+                    && !is_known
+                    && !is_name
+                    && self.terms.len() < MAX_TERMS
+                {
                     self.terms.push(Term { word: part });
                 }
             }
@@ -213,17 +229,16 @@ fn reference(token: &str) -> Option<Reference> {
         let file = file.trim_start_matches("./").trim_start_matches('@');
         return Some(Reference::File(file.to_owned()));
     }
-    let token = token.strip_prefix("#define ").unwrap_or(token).trim_start_matches(['@', '#', '&', '*']);
-    let bare = CALL_END.replace(token, "");
+    let token =
+        token.strip_prefix("#define ").unwrap_or(token).trim_start_matches(['@', '#', '&', '*']);
+    let bare = CALL_END.replace_all(token, "");
     let bare = bare.trim_end_matches(['!', ':']);
     if !NAME.is_match(bare) {
         return None;
     }
     let mut parts: Vec<&str> = SEPARATOR.split(bare).filter(|part| !part.is_empty()).collect();
     let name = parts.pop()?;
-    let is_code = !parts.is_empty()
-        || token.ends_with(')')
-        || is_code_shaped(name);
+    let is_code = !parts.is_empty() || token.ends_with(')') || is_code_shaped(name);
     let self_words = ["self", "this", "crate", "super", "Self"];
     let qualifiers = parts.iter().filter(|part| !self_words.contains(part));
     let qualifiers = qualifiers.map(|part| (*part).to_owned()).collect();
@@ -234,9 +249,12 @@ fn reference(token: &str) -> Option<Reference> {
 fn is_code_shaped(name: &str) -> bool {
     let letters: Vec<char> = name.chars().collect();
     let has_lower = name.contains(char::is_lowercase);
-    let inner_upper = letters.windows(2).any(|pair| pair[0].is_lowercase() && pair[1].is_uppercase());
+    let inner_upper =
+        letters.windows(2).any(|pair| pair[0].is_lowercase() && pair[1].is_uppercase());
     let acronym_then_word = letters.len() > 3
-        && letters.windows(3).any(|w| w[0].is_uppercase() && w[1].is_uppercase() && w[2].is_lowercase())
+        && letters
+            .windows(3)
+            .any(|w| w[0].is_uppercase() && w[1].is_uppercase() && w[2].is_lowercase())
         && !name.ends_with("Ss")
         && !letters.ends_with(&['s']);
     if PROPER_NAMES.contains(&name) {
@@ -260,10 +278,39 @@ fn without_code_blocks(prompt: &str) -> String {
 
 /// Names of products that look like identifiers.
 const PROPER_NAMES: &[&str] = &[
-    "GitHub", "GitLab", "JavaScript", "TypeScript", "CoffeeScript", "macOS", "iOS", "iPadOS", "PostgreSQL",
-    "MySQL", "SQLite", "NoSQL", "LaTeX", "VSCode", "DevTools", "OpenAI", "DeepSeek", "YouTube", "LinkedIn",
-    "PowerShell", "FreeBSD", "NetBSD", "OpenBSD", "LevelDB", "RocksDB", "MongoDB", "WebKit", "IntelliJ",
-    "JetBrains", "GraphQL", "OAuth", "IPv4", "IPv6",
+    "GitHub",
+    "GitLab",
+    "JavaScript",
+    "TypeScript",
+    "CoffeeScript",
+    "macOS",
+    "iOS",
+    "iPadOS",
+    "PostgreSQL",
+    "MySQL",
+    "SQLite",
+    "NoSQL",
+    "LaTeX",
+    "VSCode",
+    "DevTools",
+    "OpenAI",
+    "DeepSeek",
+    "YouTube",
+    "LinkedIn",
+    "PowerShell",
+    "FreeBSD",
+    "NetBSD",
+    "OpenBSD",
+    "LevelDB",
+    "RocksDB",
+    "MongoDB",
+    "WebKit",
+    "IntelliJ",
+    "JetBrains",
+    "GraphQL",
+    "OAuth",
+    "IPv4",
+    "IPv6",
 ];
 
 /// Words with a dot that are neither files nor paths of identifiers.

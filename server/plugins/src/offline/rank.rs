@@ -102,14 +102,15 @@ fn shift(place: Place) -> i32 {
 /// Whether a definition is of the kind that a question names.
 fn is_kind(asked: &str, kind: &str) -> bool {
     let same = match asked {
-        "fn" | "func" | "function" | "method" | "routine" | "subroutine" | "constructor" | "getter" | "setter" | "hook" => {
-            ["function", "method", "declaration"].as_slice()
-        }
+        "fn" | "func" | "function" | "method" | "routine" | "subroutine" | "constructor"
+        | "getter" | "setter" | "hook" => ["function", "method", "declaration"].as_slice(),
         "struct" | "structure" | "class" | "type" | "typedef" | "object" | "alias" => {
             &["struct", "class", "type", "typedef", "enum", "union", "record", "interface"]
         }
         "const" | "constant" | "variable" | "static" => &["constant", "variable", "static"],
-        "field" | "property" | "attribute" | "member" | "option" => &["field", "property", "attribute", "key"],
+        "field" | "property" | "attribute" | "member" | "option" => {
+            &["field", "property", "attribute", "key"]
+        }
         "enum" | "enumeration" => &["enum"],
         "macro" => &["macro"],
         "module" | "namespace" => &["module", "namespace", "package"],
@@ -136,7 +137,8 @@ pub(super) fn uses(name: &str, matches: &Matches, defined: &[Found]) -> Vec<Sigh
             continue;
         }
         let after = at.text[position + name.len()..].trim_start();
-        let is_comment = ["//", "#", "*", "--", "/*"].iter().any(|mark| at.text.trim_start().starts_with(mark));
+        let is_comment =
+            ["//", "#", "*", "--", "/*"].iter().any(|mark| at.text.trim_start().starts_with(mark));
         let is_import = ["use ", "import ", "from ", "pub use ", "export {", "#include"]
             .iter()
             .any(|start| at.text.trim_start().starts_with(start));
@@ -153,7 +155,9 @@ pub(super) fn uses(name: &str, matches: &Matches, defined: &[Found]) -> Vec<Sigh
         }
         uses.push((score, at));
     }
-    uses.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| (&a.1.path, a.1.line).cmp(&(&b.1.path, b.1.line))));
+    uses.sort_by(|a, b| {
+        b.0.cmp(&a.0).then_with(|| (&a.1.path, a.1.line).cmp(&(&b.1.path, b.1.line)))
+    });
     uses.into_iter().map(|(_, at)| at.clone()).collect()
 }
 
@@ -162,7 +166,8 @@ pub(super) fn near_misses(name: &str, matches: &Matches) -> Vec<(String, Sightin
     let wanted = folded(name);
     let mut misses: Vec<(String, Sighting)> = Vec::new();
     for at in &matches.shown {
-        let words = at.text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-' || c == '$'));
+        let words =
+            at.text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-' || c == '$'));
         for word in words {
             let is_new = word != name && misses.iter().all(|(known, _)| known != word);
             if is_new && misses.len() < 3 && folded(word) == wanted {
@@ -184,7 +189,10 @@ pub(super) fn loose_pattern(names: &[Name]) -> String {
         let mut previous = ' ';
         for char in name.name.chars() {
             let begins = char.is_uppercase() && previous.is_lowercase();
-            if (begins || char == '_' || char == '-') && !pattern.is_empty() && !pattern.ends_with('?') {
+            if (begins || char == '_' || char == '-')
+                && !pattern.is_empty()
+                && !pattern.ends_with('?')
+            {
                 pattern.push_str("[_-]?");
             }
             if char != '_' && char != '-' {

@@ -72,7 +72,8 @@ fn text_chunks(text: &str, chunks: &mut Vec<Chunk>) -> usize {
 
 fn read_by(request: &Request) -> usize {
     let system = request.header.system.as_ref().map_or(0, String::len);
-    request.messages.iter().map(|message| visible_text(&message.content).len()).sum::<usize>() + system
+    request.messages.iter().map(|message| visible_text(&message.content).len()).sum::<usize>()
+        + system
 }
 
 /// About four characters to a token.

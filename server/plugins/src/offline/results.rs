@@ -46,9 +46,6 @@ pub(super) fn grep(text: &str) -> Matches {
     let mut matches = Matches::default();
     let mut lines = text.lines();
     let header = lines.next().unwrap_or_default();
-    matches.partial = header.contains("showing the first")
-        || header.contains("at least")
-        || text.lines().last().is_some_and(|last| last.contains("spill:"));
     let mut path = "";
     for line in lines {
         if let Some((number, rest)) = numbered(line.trim_start().strip_prefix("Line ")) {
@@ -58,6 +55,9 @@ pub(super) fn grep(text: &str) -> Matches {
         }
     }
     matches.shown.retain(|sighting| !sighting.path.is_empty());
+    // The header counts all, and the rest of a long text may have been stored elsewhere.
+    let total = header.split(' ').find_map(|word| word.parse::<usize>().ok()).unwrap_or_default();
+    matches.partial = total > matches.shown.len() || header.contains("at least");
     matches
 }
 
@@ -71,7 +71,8 @@ pub(super) fn grep_value(value: GrepValue) -> Matches {
 
 /// The text of the `read` tool.
 pub(super) fn read(text: &str) -> Option<Window> {
-    let path = text.lines().find_map(|line| line.strip_prefix("<path>")?.strip_suffix("</path>"))?;
+    let path =
+        text.lines().find_map(|line| line.strip_prefix("<path>")?.strip_suffix("</path>"))?;
     let content = text.lines().skip_while(|line| *line != "<content>").skip(1);
     let lines = content.map_while(|line| {
         let (number, rest) = numbered(Some(line))?;
@@ -82,13 +83,13 @@ pub(super) fn read(text: &str) -> Option<Window> {
 
 /// The text of the `glob` tool.
 pub(super) fn glob(text: &str) -> Vec<String> {
-    let is_path = |line: &&str| {
-        !line.is_empty()
-            && *line != "No files found"
-            && !line.starts_with("Note: ")
-            && !(line.starts_with('(') && line.ends_with(')'))
+    let is_remark = |line: &&str| {
+        line.is_empty()
+            || *line == "No files found"
+            || line.starts_with("Note: ")
+            || line.starts_with('(') && line.ends_with(')')
     };
-    text.lines().filter(is_path).map(str::to_owned).collect()
+    text.lines().filter(|line| !is_remark(line)).map(str::to_owned).collect()
 }
 
 /// `12: text` apart.
@@ -126,7 +127,8 @@ mod tests {
             [("a b/x.rs", 3, "fn a() {"), ("a b/x.rs", 12, "    a();"), ("c.md", 1, "# a: b")];
         assert_eq!(seen, expected);
         assert!(!matches.partial);
-        assert!(grep("Found 9 matches, showing the first 2; narrow it\nx\n  Line 1: x").partial);
+        assert!(grep("Found 9 matches\nx\n  Line 1: x\nNote: 1 of 9 matches shown.").partial);
+        assert!(grep("Found at least 1 match\nx\n  Line 1: x").partial);
         assert_eq!(grep("No matches found"), Matches::default());
     }
 

@@ -62,7 +62,9 @@ impl Turn {
 
     /// The first failure of a call, for the answer to own up to.
     pub(super) fn failure(&self) -> Option<(&str, &str)> {
-        self.done.iter().find_map(|done| Some((done.tool.as_str(), done.result.as_ref().err()?.as_str())))
+        self.done
+            .iter()
+            .find_map(|done| Some((done.tool.as_str(), done.result.as_ref().err()?.as_str())))
     }
 }
 

@@ -22,6 +22,8 @@ impl Stem {
         }
         let mut stem = Stem { bytes, len: word.len() };
         stem.shorten();
+        // What was taken off must not tell equal stems apart.
+        stem.bytes[stem.len..].fill(0);
         Some(stem)
     }
 
@@ -39,23 +41,31 @@ impl Stem {
             }
             return;
         }
-        if self.len > 3 && self.ends(b"s") && ![&b"ss"[..], b"us", b"is"].iter().any(|end| self.ends(end)) {
+        if self.len > 3
+            && self.ends(b"s")
+            && ![&b"ss"[..], b"us", b"is"].iter().any(|end| self.ends(end))
+        {
             self.len -= 1;
         }
-        let strong: [&[u8]; 7] =
-            [b"ation", b"ators", b"ator", b"ating", b"ated", b"ate", b"ment"];
+        let whole = self.len;
+        let strong: [&[u8]; 7] = [b"ation", b"ators", b"ator", b"ating", b"ated", b"ate", b"ment"];
         let weak: [&[u8]; 7] = [b"ing", b"ors", b"able", b"ed", b"er", b"or", b"ance"];
         if let Some(end) = strong.iter().find(|end| self.len >= end.len() + 4 && self.ends(end)) {
             self.len -= end.len();
         } else if self.len >= 6 && (self.ends(b"tion") || self.ends(b"sion")) {
             self.len -= 3;
-        } else if let Some(end) =
-            weak.iter().find(|end| self.len >= end.len() + 3 + usize::from(end.len() == 2) && self.ends(end))
+        } else if let Some(end) = weak
+            .iter()
+            .find(|end| self.len >= end.len() + 3 + usize::from(end.len() == 2) && self.ends(end))
         {
             self.len -= end.len();
         }
+        let was_inflected = self.len < whole;
         if self.len > 3 && self.ends(b"e") {
             self.len -= 1;
+        }
+        if !was_inflected {
+            return;
         }
         let (last, before) = (self.bytes[self.len.max(1) - 1], self.bytes[self.len.max(2) - 2]);
         if self.len > 3 && last == before && !b"aeious".contains(&last) {
@@ -70,7 +80,7 @@ impl Stem {
 
 /// Whether a word says nothing about what is asked for. Lower case.
 pub(super) fn is_empty_word(word: &str) -> bool {
-    word.len() < 2 || EMPTY_WORDS.contains(&word)
+    word.len() < 2 || EMPTY_WORDS.split(' ').any(|empty| empty == word)
 }
 
 /// Words that mean the same as `word` to a programmer, or nearly.
@@ -117,27 +127,21 @@ pub(super) fn begins_word(text: &[u8], at: usize) -> bool {
     text[at].is_ascii_uppercase() && (before.is_ascii_lowercase() || next_is_lower)
 }
 
-const EMPTY_WORDS: &[&str] = &[
-    "a", "about", "actual", "actually", "after", "again", "all", "already", "also", "always", "am", "an",
-    "and", "any", "anything", "anywhere", "are", "around", "as", "ask", "at", "base", "based", "be", "because",
-    "been", "before", "being", "between", "both", "but", "by", "can", "could", "code", "codebase", "come",
-    "comes", "concerning", "declaration", "declare", "declared", "declares", "define", "defined", "defines",
-    "definition", "did", "different", "do", "does", "doing", "done", "during", "each", "either",
-    "else", "ever", "every", "exactly", "explain", "few", "find", "for", "from", "get", "gets", "give", "given",
-    "go", "goes", "going", "had", "handle", "handled", "handles", "handling", "happen", "happening", "happens",
-    "has", "have", "having", "here", "hi", "how", "however", "if", "implement", "implementation",
-    "implemented", "implements", "in", "inside", "instead", "into", "is", "it", "its", "itself", "just",
-    "kind", "know", "let", "like", "live", "lives", "locate", "located", "logic", "look", "looks", "made",
-    "make", "makes", "making", "many", "may", "me", "mean", "means", "might", "more", "most", "much", "must",
-    "my", "need", "needed", "needs", "no", "not", "now", "of", "off", "often", "on", "one", "ones", "only",
-    "onto", "or", "other", "our", "out", "over", "part", "place", "please", "possible", "project", "really",
-    "repo", "responsible", "same", "see", "shall", "should", "show", "so", "some", "somewhere", "still",
-    "such", "take", "takes", "tell", "than", "that", "the", "their", "them", "then", "there", "these", "they",
-    "thing", "things", "this", "those", "through", "to", "together", "too", "under", "up", "us", "use", "used",
-    "uses", "using", "usually", "very", "via", "want", "was", "way", "ways", "we", "well", "were", "what",
-    "whats", "when", "where", "wheres", "whether", "which", "while", "who", "whole", "whose", "why", "will",
-    "with", "within", "without", "work", "working", "works", "would", "yes", "you", "your",
-];
+const EMPTY_WORDS: &str = "\
+    a about actual actually after again all already also always am an and any anything anywhere are \
+    around as ask at base based be because been before being between both but by can could code \
+    codebase come comes concerning declaration declare declared declares define defined defines \
+    definition did different do does doing done during each either else ever every exactly explain \
+    few find for from get gets give given go goes going had handle handled handles handling happen \
+    happening happens has have having here hi how however if implement implementation implemented \
+    implements in inside instead into is it its itself just kind know let like live lives locate \
+    located logic look looks made make makes making many may me mean means might more most much must \
+    my need needed needs no not now of off often on one ones only onto or other our out over part \
+    place please possible project really repo responsible same see shall should show so some \
+    somewhere still such take takes tell than that the their them then there these they thing things \
+    this those through to together too under up us use used uses using usually very via want was way \
+    ways we well were what whats when where wheres whether which while who whole whose why will with \
+    within without work working works would yes you your";
 
 /// Groups of words that stand for each other, in any form of theirs.
 const SYNONYMS: &[&str] = &[
@@ -258,7 +262,9 @@ mod tests {
 
     #[test]
     fn different_words_have_different_stems() {
-        for (one, other) in [("ready", "read"), ("process", "proceed"), ("status", "state"), ("fill", "file")] {
+        for (one, other) in
+            [("ready", "read"), ("process", "proceed"), ("status", "state"), ("fill", "file")]
+        {
             assert_ne!(stem(one), stem(other));
         }
     }
@@ -273,6 +279,7 @@ mod tests {
     #[test]
     fn words_of_one_meaning_are_found_in_any_form() {
         assert!(synonyms("settings").any(|word| word == "config"));
+        assert_eq!(stem("deleted"), stem("delete"));
         assert!(synonyms("deleted").any(|word| word == "remove"));
         assert!(synonyms("zebra").next().is_none());
     }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use dsh_kernel::plugin::StartError;
 use dsh_llm::adapter::{Offer, RetryPolicy};
 use dsh_llm::credentials::Environment;
-use dsh_llm::http::{Address, Patience};
+use dsh_llm::http::Patience;
+use dsh_llm::http::address::Address;
 use dsh_protocol::params::model::Modality;
 use serde::Deserialize;
 
@@ -97,7 +98,9 @@ impl Config {
     ) -> Result<Place, StartError> {
         if let Some(text) = &self.base_url {
             let address = Address::parse(text, dialect.path);
-            return address.map(Ok).map_err(|error| wrong("baseUrl", &error.to_string()));
+            return address
+                .map(Ok)
+                .map_err(|error| StartError::Config(format!("`baseUrl`: {error}")));
         }
         let variable = dialect.base_url_variable.and_then(|name| {
             let value = environment.variable(name)?.into_string().unwrap_or_default();

@@ -211,7 +211,11 @@ mod tests {
         for dialect in ALL {
             for (effort, members) in dialect.efforts {
                 let members: Result<Map<String, Value>, _> = serde_json::from_str(members);
-                assert!(members.is_ok_and(|members| !members.is_empty()), "{} {effort}", dialect.name);
+                assert!(
+                    members.is_ok_and(|members| !members.is_empty()),
+                    "{} {effort}",
+                    dialect.name
+                );
             }
             if let Some(default) = dialect.default_effort {
                 assert!(dialect.efforts.iter().any(|(effort, _)| *effort == default));

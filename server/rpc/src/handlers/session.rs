@@ -37,6 +37,13 @@ async fn agent(cx: &Cx, id: &SessionId) -> Result<Agent, RpcError> {
     Ok(agent)
 }
 
+/// The agent of a session, after what other processes have appended was taken in.
+async fn current(cx: &Cx, id: &SessionId) -> Result<Agent, RpcError> {
+    let agent = agent(cx, id).await?;
+    agent.refresh().await.map_err(|error| errors::command(&error))?;
+    Ok(agent)
+}
+
 /// The agent of a session, after what a crash left open was closed.
 async fn repaired(cx: &Cx, id: &SessionId) -> Result<Agent, RpcError> {
     let agent = agent(cx, id).await?;

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -101,6 +101,15 @@ impl Sink for FileSink {
         })
     }
 
+    fn refresh(&self) -> BoxFuture<'static, Result<Vec<Event>, LeaseError>> {
+        let shared = Arc::clone(&self.0);
+        Box::pin(async move {
+            tokio::task::spawn_blocking(move || shared.refresh()).await.unwrap_or_else(|error| {
+                Err(StorageError(format!("the log was not read: {error}")).into())
+            })
+        })
+    }
+
     fn acquire(&self) -> BoxFuture<'static, Result<Vec<Event>, LeaseError>> {
         let shared = Arc::clone(&self.0);
         Box::pin(async move {
@@ -164,8 +173,29 @@ impl Shared {
         pending.events += batch.events;
     }
 
+    fn refresh(&self) -> Result<Vec<Event>, LeaseError> {
+        let mut state = lock(&self.file);
+        let grown = state.file.metadata().is_ok_and(|metadata| metadata.len() > state.length);
+        if !grown {
+            return Ok(Vec::new());
+        }
+        let (events, length) = self.read_tail(&state)?;
+        state.length = length;
+        state.events += events.len() as u64;
+        Ok(events)
+    }
+
+    fn read_tail(&self, state: &FileState) -> Result<(Vec<Event>, u64), LeaseError> {
+        read::tail(&state.file, state.length, state.events).map_err(|error| match error {
+            ReadError::Io(error) => self.failure("read", &error).into(),
+            ReadError::Damaged { line, reason } => LeaseError::Damaged { line, reason },
+            ReadError::Unsupported(what) => StorageError(what).into(),
+        })
+    }
+
     fn acquire(&self) -> Result<Vec<Event>, LeaseError> {
         let mut state = lock(&self.file);
+        self.follow(&mut state).map_err(|error| self.failure("open", &error))?;
         match lock_exclusive(&state.file) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => return Err(LeaseError::Taken),
@@ -178,6 +208,17 @@ impl Shared {
         taken_in
     }
 
+    /// A file that was put in the place of the log's, as a restored copy is, is the log from now on: what is
+    /// appended to one without a name is lost.
+    fn follow(&self, state: &mut FileState) -> std::io::Result<()> {
+        let (named, held) = (fs::metadata(&self.path)?, state.file.metadata()?);
+        if (named.dev(), named.ino()) != (held.dev(), held.ino()) {
+            state.file = super::open_options().open(&self.path)?;
+            state.entry_synced = false;
+        }
+        Ok(())
+    }
+
     /// Reads what other processes have appended, and sets aside the half line that a crash left.
     fn take_in(&self, state: &mut FileState) -> Result<Vec<Event>, LeaseError> {
         let on_disk = match fs::metadata(&self.path) {
@@ -187,12 +228,12 @@ impl Shared {
         if on_disk == state.length {
             return Ok(Vec::new());
         }
-        let (events, length) =
-            read::tail(&state.file, state.length, state.events).map_err(|error| match error {
-                ReadError::Io(error) => LeaseError::from(self.failure("read", &error)),
-                ReadError::Damaged { line, reason } => LeaseError::Damaged { line, reason },
-                ReadError::Unsupported(what) => LeaseError::from(StorageError(what)),
-            })?;
+        if on_disk < state.length {
+            // What is missing is known here only; appending behind the gap would make the log unreadable.
+            let error = std::io::Error::other("it is shorter than it was");
+            return Err(self.failure("go on with", &error).into());
+        }
+        let (events, length) = self.read_tail(state)?;
         if on_disk > length {
             cut_torn(&state.file, &self.path, length)
                 .map_err(|error| self.failure("repair", &error))?;

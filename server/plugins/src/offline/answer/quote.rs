@@ -80,11 +80,16 @@ pub(super) fn around(window: &Window, at: usize) -> String {
     fenced(&window.path, &window.lines[first..=last]).unwrap_or_default()
 }
 
-/// How a file begins, without pictures and blank lines.
+/// How a file begins, behind pictures, blank lines and remarks of tools.
 pub(super) fn opening(window: &Window) -> String {
+    let is_manifest = Language::of(&window.path) == Language::Config;
     let is_ornament = |line: &Sighting| {
         let text = line.text.trim();
-        text.is_empty() || text.starts_with("[![") || text.starts_with('<') || text.starts_with("![")
+        text.is_empty()
+            || is_manifest && text.starts_with('#')
+            || text.starts_with("[![")
+            || text.starts_with('<')
+            || text.starts_with("![")
     };
     let start = window.lines.iter().position(|line| !is_ornament(line)).unwrap_or(0);
     let end = (start + OPENING).min(window.lines.len());
@@ -112,12 +117,25 @@ pub(super) fn enclosing(window: &Window, at: &Sighting) -> bool {
     };
     let inner = indent(&at.text);
     let outer = window.lines[..position].iter().rev().find(|line| {
-        !line.text.trim().is_empty() && indent(&line.text) < inner && !line.text.trim_start().starts_with(['#', '}', ')'])
+        !line.text.trim().is_empty()
+            && indent(&line.text) < inner
+            && !line.text.trim_start().starts_with(['#', '}', ')'])
     });
     let Some(outer) = outer else {
         return false;
     };
-    let words = ["enum", "struct", "union", "interface", "class", "type", "trait", "record", "namespace", "const ("];
+    let words = [
+        "enum",
+        "struct",
+        "union",
+        "interface",
+        "class",
+        "type",
+        "trait",
+        "record",
+        "namespace",
+        "const (",
+    ];
     outer.text.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| words.contains(&word))
 }
 

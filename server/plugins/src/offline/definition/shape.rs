@@ -16,11 +16,16 @@ impl Place<'_> {
         }
         let ends = self.after.trim_start().starts_with([';', ')', '[', ',']);
         if self.line.trim_start().starts_with("typedef") {
-            let is_last = TYPEDEF_END.is_match(self.after) || self.before.trim_end().ends_with("(*");
+            let is_last =
+                TYPEDEF_END.is_match(self.after) || self.before.trim_end().ends_with("(*");
             return if is_last { self.found("typedef", BODY - 2) } else { None };
         }
         let closes = self.is_at_margin() && self.before.trim_start().starts_with('}');
-        if closes && ends && !self.before.contains('(') { self.found("type", BODY - 2) } else { None }
+        if closes && ends && !self.before.contains('(') {
+            self.found("type", BODY - 2)
+        } else {
+            None
+        }
     }
 
     /// A function by its parentheses.
@@ -32,7 +37,9 @@ impl Place<'_> {
         match self.language {
             Language::C | Language::Other | Language::Php => self.c_function(before),
             Language::Script => self.method(before),
-            Language::Shell if before.is_empty() && SHELL_FUNCTION.is_match(self.after) => self.found("function", BODY),
+            Language::Shell if before.is_empty() && SHELL_FUNCTION.is_match(self.after) => {
+                self.found("function", BODY)
+            }
             Language::Rust
             | Language::Python
             | Language::Go
@@ -81,7 +88,10 @@ impl Place<'_> {
         if !only_modifiers {
             return None;
         }
-        let has_body = METHOD_BODY.is_match(self.after) || line.ends_with('{') && !self.after.contains("=>") && !self.after.contains("function");
+        let has_body = METHOD_BODY.is_match(self.after)
+            || line.ends_with('{')
+                && !self.after.contains("=>")
+                && !self.after.contains("function");
         if has_body && (self.name != "if" && self.name != "for" && self.name != "while") {
             return self.found("method", BODY - 5);
         }
@@ -100,34 +110,31 @@ impl Place<'_> {
         let owner = OWNER.captures(before)?.get(1).map_or("", |owner| owner.as_str());
         let is_function = FUNCTION_VALUE.is_match(self.after.trim_start());
         let is_public = owner.contains("exports.") || owner.contains("prototype.");
+        let is_own = owner.is_empty();
+        let is_global = is_own && self.is_at_margin();
         match self.language {
             Language::Script | Language::Lua if is_public => {
                 self.found(if is_function { "function" } else { "export" }, BODY - 8)
             }
-            Language::Script | Language::Lua if is_function && (!owner.is_empty() || !self.is_at_margin()) => {
+            Language::Script | Language::Lua if is_function && !is_global => {
                 self.found("function", STRONG + 15)
             }
             Language::Script if owner == "this." => self.found("property", PART),
-            Language::Script if owner.is_empty() && before.is_empty() && !self.is_at_margin() => self.found("assignment", LOCAL + 5),
-            Language::Python if self.is_at_margin() && owner.is_empty() => self.found("variable", BODY - 5),
-            Language::Python if owner == "self." || owner == "cls." => self.found("attribute", DOUBTFUL),
-            Language::Python if owner.is_empty() && !self.line.trim_end().ends_with(',') => {
-                // Class attributes and locals look alike.
-                let is_constant = self.name.chars().all(|c| !c.is_lowercase());
-                self.found("attribute or local", if is_constant { PART } else { LOCAL + 10 })
+            Language::Script | Language::Lua | Language::Other if is_global => {
+                self.found("variable", STRONG)
             }
-            Language::Shell | Language::Make | Language::Ruby if owner.is_empty() && self.is_at_margin() => {
+            Language::Script if is_own && before.is_empty() => self.found("assignment", LOCAL + 5),
+            Language::Python if is_global => self.found("variable", BODY - 5),
+            Language::Python => self.python_attribute(owner),
+            Language::Shell | Language::Make | Language::Ruby if is_global => {
                 self.found("variable", BODY - 15)
             }
-            Language::Config if owner.is_empty() => self.found("key", PART - 5),
-            Language::Go if self.after.trim_start().starts_with('=') && self.before == "\t" => self.found("constant or assignment", DOUBTFUL),
-            Language::C | Language::Rust if self.looks_like_variant() && before.is_empty() && self.line.trim_end().ends_with([',', '/']) => {
-                self.found("variant", PART)
+            Language::Config if is_own => self.found("key", PART - 5),
+            Language::Go if self.after.trim_start().starts_with('=') && self.before == "\t" => {
+                self.found("constant or assignment", DOUBTFUL)
             }
-            Language::Rust | Language::C => None,
-            Language::Script | Language::Lua | Language::Other if self.is_at_margin() && owner.is_empty() => self.found("variable", STRONG),
+            Language::C | Language::Rust => self.numbered_variant(before),
             Language::Script
-            | Language::Python
             | Language::Go
             | Language::Ruby
             | Language::Php
@@ -141,43 +148,22 @@ impl Place<'_> {
         }
     }
 
-    /// `name: …` in its many forms.
-    pub(super) fn key_or_field(&self) -> Option<Definition> {
-        let after = self.after.trim_start_matches(['"', '\'', '?', '!', ']']).trim_start();
-        if !after.starts_with(':') || after.starts_with("::") || after.starts_with(":=") {
-            return None;
+    /// Class attributes and locals look alike.
+    fn python_attribute(&self, owner: &str) -> Option<Definition> {
+        match owner {
+            "self." | "cls." => self.found("attribute", DOUBTFUL),
+            "" if !self.line.trim_end().ends_with(',') => {
+                let is_constant = self.name.chars().all(|c| !c.is_lowercase());
+                self.found("attribute or local", if is_constant { PART } else { LOCAL + 10 })
+            }
+            _ => self.found("assignment", LOCAL),
         }
-        let before = self.before.trim().trim_start_matches(['{', ',', '-']).trim().trim_end_matches(['"', '\'', '[']);
-        let is_plain = before.is_empty()
-            || before.split_whitespace().all(|word| word.starts_with("pub") || METHOD_MODIFIERS.contains(&word));
-        if !is_plain {
-            return None;
-        }
-        let value = after[1..].trim_start();
-        match self.language {
-            Language::Rust if before.starts_with("pub") => self.found("field", PART + 10),
-            Language::Rust if !self.is_at_margin() && RUST_TYPE.is_match(value) => self.found("field", PART),
-            Language::Script if FUNCTION_VALUE.is_match(after) => self.found("function", STRONG + 15),
-            Language::Script if !self.is_at_margin() => self.found("property", DOUBTFUL + 5),
-            Language::Python if self.is_at_margin() && !self.is_quoted() && !value.is_empty() => self.found("variable", BODY - 5),
-            Language::Python if !self.is_quoted() && !value.is_empty() => self.found("field", PART - 5),
-            Language::Config | Language::Prose => self.found("key", PART - 5),
-            Language::Make if self.is_at_margin() => self.found("target", BODY - 10),
-            Language::C if self.is_at_margin() && value.is_empty() => self.found("label", LOCAL),
-            Language::Other if self.is_at_margin() => self.found("key", PART - 5),
-            Language::Rust
-            | Language::Script
-            | Language::Python
-            | Language::C
-            | Language::Go
-            | Language::Ruby
-            | Language::Php
-            | Language::Shell
-            | Language::Lua
-            | Language::Sql
-            | Language::Make
-            | Language::Other => None,
-        }
+    }
+
+    /// `Name = 3,` in an enumeration.
+    fn numbered_variant(&self, before: &str) -> Option<Definition> {
+        let is_member = before.is_empty() && self.line.trim_end().ends_with([',', '/']);
+        if is_member && self.looks_like_variant() { self.found("variant", PART) } else { None }
     }
 
     /// `type name = …;` and `type name;`.
@@ -185,12 +171,19 @@ impl Place<'_> {
         let before = self.before.trim();
         match self.language {
             Language::Go => {
-                let is_field = self.before.starts_with('\t') && before.is_empty() && GO_FIELD.is_match(self.after);
+                let is_field = self.before.starts_with('\t')
+                    && before.is_empty()
+                    && GO_FIELD.is_match(self.after);
                 return if is_field { self.found("field or constant", DOUBTFUL + 5) } else { None };
             }
             Language::Script | Language::Php if !before.is_empty() => {
-                let modified = before.split_whitespace().all(|word| METHOD_MODIFIERS.contains(&word));
-                return if modified && DECLARED.is_match(self.after) { self.found("field", PART) } else { None };
+                let modified =
+                    before.split_whitespace().all(|word| METHOD_MODIFIERS.contains(&word));
+                return if modified && DECLARED.is_match(self.after) {
+                    self.found("field", PART)
+                } else {
+                    None
+                };
             }
             Language::C => {}
             Language::Rust
@@ -216,7 +209,9 @@ impl Place<'_> {
             return None;
         }
         let is_extern = before.starts_with("extern");
-        let is_member = before.split_whitespace().any(|word| METHOD_MODIFIERS.contains(&word) || word == "final");
+        let is_member = before
+            .split_whitespace()
+            .any(|word| METHOD_MODIFIERS.contains(&word) || word == "final");
         match (self.is_at_margin(), is_extern) {
             (true, true) => self.found("declaration", ANNOUNCED),
             (true, false) => self.found("variable", BODY - 5),
@@ -225,17 +220,7 @@ impl Place<'_> {
         }
     }
 
-    /// A member of an enumeration; its line alone looks like an argument.
-    pub(super) fn variant(&self) -> Option<Definition> {
-        let is_known = matches!(self.language, Language::Rust | Language::C | Language::Script | Language::Other);
-        let stands_alone = self.before.trim().is_empty() && !self.is_at_margin();
-        if !is_known || !stands_alone || !self.looks_like_variant() {
-            return None;
-        }
-        if VARIANT_END.is_match(self.after) { self.found("variant", DOUBTFUL + 5) } else { None }
-    }
-
-    fn looks_like_variant(&self) -> bool {
+    pub(super) fn looks_like_variant(&self) -> bool {
         self.name.starts_with(|c: char| c.is_uppercase())
     }
 
@@ -248,13 +233,6 @@ impl Place<'_> {
         None
     }
 
-    /// `"name": function …` and `"name": …`.
-    pub(super) fn quoted_key(&self) -> Option<Definition> {
-        let before = self.before.trim_end_matches(['"', '\'', '`']).trim();
-        let is_key = before.is_empty() || before == "{" || before == "[";
-        if is_key && self.after.starts_with(['"', '\'']) { self.key_or_field() } else { None }
-    }
-
     /// `Object.defineProperty(exports, "name", …)`.
     pub(super) fn property_by_call(&self) -> Option<Definition> {
         if self.before.contains("defineProperty(") { self.found("property", STRONG) } else { None }
@@ -263,39 +241,98 @@ impl Place<'_> {
 
 /// Whether the words before a name make the line a statement that uses it.
 fn is_statement(before: &str) -> bool {
-    before.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| STATEMENTS.contains(&word))
+    before
+        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .any(|word| STATEMENTS.contains(&word))
 }
 
 const STATEMENTS: &[&str] = &[
-    "return", "else", "new", "throw", "case", "goto", "await", "yield", "delete", "if", "while", "for", "switch", "do",
-    "assert", "print", "echo", "in", "not", "and", "or", "import", "from", "use", "using", "sizeof", "co_await", "when",
-    "then", "raise", "defer", "typedef", "co_return", "elif", "unless", "puts", "instanceof", "with",
+    "return",
+    "else",
+    "new",
+    "throw",
+    "case",
+    "goto",
+    "await",
+    "yield",
+    "delete",
+    "if",
+    "while",
+    "for",
+    "switch",
+    "do",
+    "assert",
+    "print",
+    "echo",
+    "in",
+    "not",
+    "and",
+    "or",
+    "import",
+    "from",
+    "use",
+    "using",
+    "sizeof",
+    "co_await",
+    "when",
+    "then",
+    "raise",
+    "defer",
+    "typedef",
+    "co_return",
+    "elif",
+    "unless",
+    "puts",
+    "instanceof",
+    "with",
 ];
 
-const METHOD_MODIFIERS: &[&str] = &[
-    "async", "static", "get", "set", "public", "private", "protected", "readonly", "override", "abstract", "export",
-    "default", "declare", "function", "*", "#", "final", "var", "internal", "const", "accessor", "async*",
+pub(super) const METHOD_MODIFIERS: &[&str] = &[
+    "async",
+    "static",
+    "get",
+    "set",
+    "public",
+    "private",
+    "protected",
+    "readonly",
+    "override",
+    "abstract",
+    "export",
+    "default",
+    "declare",
+    "function",
+    "*",
+    "#",
+    "final",
+    "var",
+    "internal",
+    "const",
+    "accessor",
+    "async*",
 ];
 
 static CALL_LIKE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\??\s*(?:<[^()]*>)?\s*\("));
 static SHELL_FUNCTION: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\(\s*\)\s*(?:\{|\(|$)"));
-static TRAILING_COMMENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s*(?://.*|/\*[^*]*\*/\s*)$"));
+static TRAILING_COMMENT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\s*(?://.*|/\*[^*]*\*/\s*)$"));
 /// Nothing but types, qualifiers and modifiers.
 static TYPE_WORDS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"^(?:[\w$:<>,.*&\[\]?~@ \t]|\([\w ,]*\)|"C")*$"#));
-static TYPEDEF_END: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*(?:\[[^\]]*\]\s*)*(?:;|\)\s*\(|,|\()"));
+static TYPEDEF_END: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^\s*(?:\[[^\]]*\]\s*)*(?:;|\)\s*\(|,|\()"));
 static METHOD_BODY: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^\s*(?:<[^()]*>)?\s*\((?:[^()]|\([^()]*\))*\)\s*(?::\s*[^=;]+)?\{"));
-static METHOD_SIGNATURE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^\??\s*(?:<[^()]*>)?\s*\(.*\)\s*:\s*[^;{]+;?\s*$|^\??\s*<.*>\s*\([^)]*$"));
+static METHOD_SIGNATURE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^\??\s*(?:<[^()]*>)?\s*\(.*\)\s*:\s*[^;{]+;?\s*$|^\??\s*<.*>\s*\([^)]*$")
+});
 static ASSIGNED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"^["'\])]*\??\s*(?::\s*[^=:]+)?(?:=(?:[^=~>]|$)|:=|\?=|<-|\+=)"#));
-static OWNER: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(?:export |local |set |-|\$)?((?:[\w$]+\.)*)$"));
-static RUST_TYPE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^(?:[A-Z]\w*(?:<.*>|::[A-Z]\w*)?,?\s*(?://.*)?$|(?:u8|u16|u32|u64|u128|usize|i8|i16|i32|i64|i128|isize|f32|f64|bool|char|str)\b|&'?\w*\s?(?:mut )?[A-Z\[a-z]\w*,?$|\[[A-Za-z]\w*[;\]]|\(\)?[A-Z]|\w+(?:::\w+)*::[A-Z]\w*(?:<.*>)?,?$|(?:dyn|impl|fn)\b|\*(?:const|mut) )")
-});
-static GO_FIELD: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(?:[ \t]+[\w*\[\].{}]+[ \t]*(?:=.*|//.*|`.*)?)?$"));
-static DECLARED: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*(?:\[[^\]]*\]\s*)*(?:=(?:[^=]|$)|;|\{|,|:\s*\d|$)"));
-static VARIANT_END: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^\s*(?:,|\{|\(.*\),?|=\s*[^;]+,?|)\s*(?://.*|/\*.*)?$"));
-static MACRO_BEFORE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[A-Z][A-Z0-9_]*\s*\(\s*(?:[\w ]+,\s*)?$"));
+static OWNER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?:export |local |set |-|\$)?((?:[\w$]+\.)*)$"));
+static GO_FIELD: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?:[ \t]+[\w*\[\].{}]+[ \t]*(?:=.*|//.*|`.*)?)?$"));
+static DECLARED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^\s*(?:\[[^\]]*\]\s*)*(?:=(?:[^=]|$)|;|\{|,|:\s*\d|$)"));
+static MACRO_BEFORE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^[A-Z][A-Z0-9_]*\s*\(\s*(?:[\w ]+,\s*)?$"));

@@ -16,6 +16,8 @@ const PASSAGES: usize = 8;
 const PASSAGES_OF_ONE_FILE: usize = 2;
 /// The part of the question's weight that one file must have at least, or nothing is said.
 const ENOUGH: f32 = 0.5;
+/// The same for a question of many words, some of which only carry the others.
+const ENOUGH_OF_MANY: f32 = 0.4;
 /// The part that is enough beside such a file.
 const ALSO_ENOUGH: f32 = 0.35;
 /// A rarer word does not weigh more, so that no word alone decides.
@@ -42,7 +44,8 @@ pub(super) fn best(counts: &Counts, files: Vec<FileHits>, question: &Question) -
     }
     candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.path.cmp(&b.2.path)));
     candidates.truncate(CANDIDATES);
-    if candidates.iter().all(|(_, coverage, _)| *coverage <= ENOUGH) {
+    let enough = if counts.terms > 3 { ENOUGH_OF_MANY } else { ENOUGH };
+    if candidates.iter().all(|(_, coverage, _)| *coverage <= enough) {
         return Vec::new();
     }
     let mut passages: Vec<Passage> = Vec::new();
@@ -95,7 +98,11 @@ impl Worth {
         }
         let of_feature = counts.features.iter().enumerate().map(|(index, feature)| {
             let own = rarity(with(index)).max(0.4);
-            if feature.weight >= 1.0 { own } else { own.min(of_term[feature.term]) * feature.weight }
+            if feature.weight >= 1.0 {
+                own
+            } else {
+                own.min(of_term[feature.term]) * feature.weight
+            }
         });
         let of_feature = of_feature.collect();
         let whole = of_term.iter().sum::<f32>().max(0.1);
@@ -112,7 +119,9 @@ impl Worth {
         let length = (file.size as f32 / self.average_size).min(8.0);
         let mut of_term = vec![0f32; counts.terms];
         let mut held = vec![0f32; counts.terms];
-        for (index, feature) in counts.features.iter().enumerate().filter(|(index, _)| times[*index] > 0.0) {
+        for (index, feature) in
+            counts.features.iter().enumerate().filter(|(index, _)| times[*index] > 0.0)
+        {
             let saturated = times[index] * 2.2 / (times[index] + 1.2 * (0.25 + 0.75 * length));
             let score = self.of_feature[index] * saturated;
             of_term[feature.term] = of_term[feature.term].max(score);
@@ -157,7 +166,8 @@ impl Worth {
             if start > 0 && file.hits[start - 1].line() == first {
                 continue;
             }
-            let length = file.hits[start..].iter().take_while(|hit| hit.line() < first + WINDOW).count();
+            let length =
+                file.hits[start..].iter().take_while(|hit| hit.line() < first + WINDOW).count();
             let hits = &file.hits[start..start + length];
             let last = hits.last().map_or(first, |hit| hit.line());
             windows.push((self.window(counts, hits), first, last));
@@ -165,7 +175,9 @@ impl Worth {
         windows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut taken: Vec<(f32, usize, usize)> = Vec::new();
         for window in windows {
-            let is_apart = taken.iter().all(|other| window.2 + WINDOW < other.1 || other.2 + WINDOW < window.1);
+            let is_apart = taken
+                .iter()
+                .all(|other| window.2 + WINDOW < other.1 || other.2 + WINDOW < window.1);
             if is_apart && taken.len() < PASSAGES_OF_ONE_FILE {
                 taken.push(window);
             }
@@ -183,7 +195,8 @@ impl Worth {
         let mut best = vec![0f32; counts.terms];
         let mut held = vec![0f32; counts.terms];
         let mut more = 0f32;
-        let (mut line, mut line_terms, mut line_score, mut best_line) = (usize::MAX, 0u32, 0f32, 0f32);
+        let (mut line, mut line_terms, mut line_score, mut best_line) =
+            (usize::MAX, 0u32, 0f32, 0f32);
         for hit in hits {
             let feature = &counts.features[hit.feature()];
             let value = self.of_feature[hit.feature()];
@@ -205,7 +218,8 @@ impl Worth {
             }
         }
         let coverage = held.iter().sum::<f32>() / self.whole;
-        (best.iter().sum::<f32>() + more.min(0.25 * self.whole) + 0.5 * best_line) * coverage.powf(1.2)
+        (best.iter().sum::<f32>() + more.min(0.25 * self.whole) + 0.5 * best_line)
+            * coverage.powf(1.2)
     }
 }
 
@@ -220,6 +234,7 @@ fn weight(kind: LineKind) -> f32 {
 }
 
 /// What sort of files a question is about.
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not depend on each other")]
 struct Asked {
     about_use: bool,
     tests: bool,

@@ -39,8 +39,8 @@ pub(super) fn plain_subject(text: &str) -> Option<Subject> {
     if SMALL_TALK.is_match(&text) {
         return None;
     }
-    let forms = USES.iter().chain(DEFINITIONS.iter());
-    let by_form = forms.filter_map(|form| subject(form.captures(&text)?.name("x")?.as_str())).next();
+    let mut forms = USES.iter().chain(DEFINITIONS.iter());
+    let by_form = forms.find_map(|form| subject(form.captures(&text)?.name("x")?.as_str()));
     let alone = || text.split_whitespace().nth(1).is_none().then(|| subject(&text)).flatten();
     let (name, has_kind) = by_form.or_else(alone).or_else(|| foreign(&text))?;
     let is_soft = !has_kind && !HARD.is_match(&text);
@@ -77,8 +77,11 @@ fn subject(text: &str) -> Option<(Name, bool)> {
     let all: Vec<&str> = tokens.filter(|token| !token.is_empty()).collect();
     for (at, token) in all.iter().enumerate() {
         let lower = token.to_lowercase();
-        if ["the", "a", "an", "this", "that", "our", "my", "named", "called", "actual", "exact", "where"]
-            .contains(&lower.as_str())
+        if [
+            "the", "a", "an", "this", "that", "our", "my", "named", "called", "actual", "exact",
+            "where",
+        ]
+        .contains(&lower.as_str())
         {
             continue;
         }
@@ -115,11 +118,51 @@ fn foreign(text: &str) -> Option<(Name, bool)> {
 }
 
 const KINDS: &[&str] = &[
-    "alias", "attribute", "class", "component", "const", "constant", "constructor", "decorator", "enum",
-    "enumeration", "field", "fixture", "fn", "func", "function", "getter", "helper", "hook", "identifier",
-    "interface", "macro", "member", "method", "mixin", "module", "namespace", "object", "option", "parameter",
-    "property", "protocol", "routine", "setter", "static", "struct", "structure", "subroutine", "symbol",
-    "target", "trait", "type", "typedef", "union", "variable", "variant",
+    "alias",
+    "attribute",
+    "class",
+    "component",
+    "const",
+    "constant",
+    "constructor",
+    "decorator",
+    "enum",
+    "enumeration",
+    "field",
+    "fixture",
+    "fn",
+    "func",
+    "function",
+    "getter",
+    "helper",
+    "hook",
+    "identifier",
+    "interface",
+    "macro",
+    "member",
+    "method",
+    "mixin",
+    "module",
+    "namespace",
+    "object",
+    "option",
+    "parameter",
+    "property",
+    "protocol",
+    "routine",
+    "setter",
+    "static",
+    "struct",
+    "structure",
+    "subroutine",
+    "symbol",
+    "target",
+    "trait",
+    "type",
+    "typedef",
+    "union",
+    "variable",
+    "variant",
 ];
 
 fn forms(texts: &[&str]) -> Vec<Regex> {
@@ -144,12 +187,12 @@ static SMALL_TALK: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 static HARD: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:defin(?:ed?|es|ition|itions)|declar(?:ed?|es|ation|ations)|signature|calls?|callers?)\b")
+    pattern(
+        r"(?i)\b(?:defin(?:ed?|es|ition|itions)|declar(?:ed?|es|ation|ations)|signature|calls?|callers?)\b",
+    )
 });
 
-static EXPLANATION: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:how|why|when)\b")
-});
+static EXPLANATION: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^(?:how|why|when)\b"));
 
 static ABOUT_USE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(

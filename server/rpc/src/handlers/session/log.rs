@@ -13,7 +13,7 @@ use dsh_runtime::agent::request::{Attempt, RebuildError, rebuild};
 use dsh_runtime::session::fold::Fold;
 use serde_json::json;
 
-use super::{agent, repaired};
+use super::{current, repaired};
 use crate::cx::Cx;
 use crate::handlers::errors;
 use crate::subscription::Subscription;
@@ -26,7 +26,7 @@ pub(crate) async fn events(
     cx: &Cx,
     params: SessionEventsParams,
 ) -> Result<SessionEventsResult, RpcError> {
-    let agent = agent(cx, &params.session_id).await?;
+    let agent = current(cx, &params.session_id).await?;
     let after = params.after.unwrap_or(-1);
     check_cursor(after, agent.log().last_seq())?;
     let limit =
@@ -45,7 +45,7 @@ pub(crate) async fn messages(
     cx: &Cx,
     params: SessionMessagesParams,
 ) -> Result<SessionMessagesResult, RpcError> {
-    let agent = agent(cx, &params.session_id).await?;
+    let agent = current(cx, &params.session_id).await?;
     let last_seq = agent.log().last_seq();
     let at = params.at.unwrap_or(last_seq);
     check_cursor(at, last_seq)?;
@@ -96,7 +96,7 @@ pub(crate) async fn subscribe(
     let after = params.after.unwrap_or(last_seq);
     check_cursor(after, last_seq)?;
     let chunks = params.chunks.unwrap_or(true);
-    let subscription = Subscription::new(agent.log().clone(), after, last_seq, chunks);
+    let subscription = Subscription::new(agent, after, last_seq, chunks);
     Ok((SessionSubscribeResult { last_seq }, subscription))
 }
 
