@@ -1,1 +1,26 @@
+//! The harness of the tests that drive the real `dsh-ls` process.
+//!
+//! A test makes a [`world::World`] (a home and a workspace folder of its own), starts clients in it and says what
+//! the model answers. When the world goes, every log in it is checked, so each test also asserts what holds
+//! of every session.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+#![allow(clippy::needless_pass_by_value, reason = "`json!` values are made for the call")]
+
+pub mod check_turn;
+pub mod fixture;
+
+pub mod client;
+mod heard;
+pub mod world;
+
+pub mod check_log;
+pub mod rules;
+
+pub mod script;
+pub mod seed;

@@ -1,0 +1,149 @@
+//! Two processes with one home: they take turns in one session and never write at once.
+
+use dsh_tests::check_log::{self, assert_same};
+use dsh_tests::script::Script;
+use dsh_tests::world::World;
+use serde_json::{Value, json};
+
+#[test]
+fn two_processes_prompt_one_session_in_turn() {
+    let world = World::new();
+    world.file("a.txt", "alpha\n");
+    let mut script = Script::new();
+    for number in 1..=10 {
+        script = script.call("read", r#"{"file_path":"a.txt"}"#).step();
+        script = script.say(&format!("answer {number}")).turn();
+    }
+    let model = world.model(script);
+    let mut clients = [world.start(&model), world.start(&model)];
+    clients[0].request("session/new", json!({ "sessionId": "s" }));
+    for number in 1..=10 {
+        let client = &mut clients[number % 2];
+        let waited = client.complete("s", &format!("prompt {number}"));
+        assert_eq!(waited["turn"], number);
+        assert_eq!(waited["text"], format!("answer {number}"), "the other's turns were read");
+    }
+    let [first, second] = clients;
+    first.shut_down();
+    second.shut_down();
+    let events = check_log::read(&world.log("s")).events;
+    let resumed = events.iter().filter(|event| event["data"]["reason"] == "resume").count();
+    assert_eq!(resumed, 1, "the second process logs once that it goes on");
+}
+
+#[test]
+fn what_one_process_writes_the_other_reads_and_lists() {
+    let world = World::new();
+    let model = world.model(Script::parse("say One.\nturn\nsay Two."));
+    let (mut writer, mut reader) = (world.start(&model), world.start(&model));
+    writer.session("s");
+    writer.complete("s", "First.");
+    assert_same(&reader.log("s"), &writer.log("s"), "when it is loaded");
+    writer.complete("s", "Second.");
+    let log = writer.log("s");
+    let last = log.last().unwrap()["seq"].clone();
+    let listed = reader.request("session/list", json!({}));
+    assert_eq!(listed["sessions"][0]["lastSeq"], last, "session/list");
+    let got = reader.request("session/get", json!({ "sessionId": "s" }));
+    assert_eq!(got["session"]["lastSeq"], last, "session/get");
+    assert_same(&reader.log("s"), &log, "session/events");
+    let messages = reader.request("session/messages", json!({ "sessionId": "s" }));
+    assert_eq!(messages["messages"].as_array().unwrap().len(), 4, "session/messages");
+}
+
+#[test]
+fn what_one_process_writes_the_other_tails() {
+    let world = World::new();
+    let model = world.model(Script::parse("say One.\nturn\nsay Two."));
+    let (mut writer, mut reader) = (world.start(&model), world.start(&model));
+    writer.session("s");
+    writer.complete("s", "First.");
+    reader.request("session/subscribe", json!({ "sessionId": "s", "after": -1 }));
+    reader.event_of("s", "turn/end");
+    writer.complete("s", "Second.");
+    let log = writer.log("s");
+    let last = log.last().unwrap()["seq"].clone();
+    reader.event("s", "the second turn's end", |event| event["seq"] == last);
+    assert_same(&reader.received("s"), &log, "the subscription of the other process");
+}
+
+#[test]
+fn only_while_one_process_runs_a_turn_the_other_is_refused() {
+    let world = World::new();
+    let model = world.model(Script::parse("say Half\nwait 10000\nturn\nsay Here.\nturn\nsay Bye."));
+    let (mut first, mut second) = (world.start(&model), world.start(&model));
+    first.session("s");
+    second.request("session/get", json!({ "sessionId": "s" }));
+    first.prompt("s", "First.");
+    first.text("s", "Half");
+    for (method, params) in [
+        ("session/prompt", json!({ "sessionId": "s", "text": "Me, too." })),
+        ("session/prompt", json!({ "sessionId": "s", "text": "Me, too.", "delivery": "inject" })),
+        ("session/cancel", json!({ "sessionId": "s" })),
+        ("session/cancel", json!({ "sessionId": "s", "keepQueue": true })),
+    ] {
+        let error = second.refused(method, params);
+        assert_eq!(error["data"]["kind"], "writerConflict", "{method}: {error}");
+        assert_eq!(error["data"]["retryable"], true);
+    }
+    second.request("session/events", json!({ "sessionId": "s" }));
+    first.request("session/cancel", json!({ "sessionId": "s" }));
+    first.rest("s");
+    assert_eq!(second.complete("s", "And now?")["text"], "Here.");
+    assert_eq!(first.complete("s", "And I?")["text"], "Bye.");
+    assert_eq!(
+        first.conversation("s"),
+        [
+            "user: First.",
+            "assistant: Half",
+            "user: And now?",
+            "assistant: Here.",
+            "user: And I?",
+            "assistant: Bye.",
+        ]
+    );
+}
+
+#[test]
+fn a_list_says_which_sessions_another_process_writes() {
+    let world = World::new();
+    let model = world.model(Script::parse("say Half\nwait 10000"));
+    let (mut first, mut second) = (world.start(&model), world.start(&model));
+    first.session("s");
+    first.prompt("s", "First.");
+    first.text("s", "Half");
+    let listed = second.request("session/list", json!({}))["sessions"][0].clone();
+    assert_eq!((&listed["writer"], &listed["status"]), (&json!("other"), &json!("running")));
+    first.request("session/cancel", json!({ "sessionId": "s" }));
+    first.rest("s");
+    let listed = second.request("session/list", json!({}))["sessions"][0].clone();
+    assert_eq!((&listed["writer"], &listed["status"]), (&Value::Null, &json!("idle")));
+}
+
+#[test]
+fn a_queue_that_one_process_left_is_emptied_by_a_cancel_from_the_other() {
+    let world = World::new();
+    let model = world.model(Script::new().say("Here."));
+    let (mut first, mut second) = (world.start(&model), world.start(&model));
+    first.session("s");
+    second.request("session/get", json!({ "sessionId": "s" }));
+    let params = json!({ "sessionId": "s", "text": "By the way.", "delivery": "inject" });
+    let message = first.request("session/prompt", params)["messageId"].clone();
+    let cancelled = second.request("session/cancel", json!({ "sessionId": "s" }));
+    assert_eq!(cancelled, json!({ "cancelled": false, "discarded": [message] }));
+    first.complete("s", "Hello?");
+    assert_eq!(first.conversation("s"), ["user: Hello?", "assistant: Here."]);
+}
+
+#[test]
+fn an_id_is_taken_for_every_process_and_without_regard_to_case() {
+    let world = World::new();
+    let (mut first, mut second) = (world.start("offline/x"), world.start("offline/x"));
+    first.request("session/new", json!({ "sessionId": "Mine" }));
+    for id in ["Mine", "mine", "MINE"] {
+        for client in [&mut first, &mut second] {
+            let error = client.refused("session/new", json!({ "sessionId": id }));
+            assert_eq!(error["code"], -32602, "{id}: {error}");
+        }
+    }
+}
