@@ -40,7 +40,8 @@ fn relay(address: &str, out: &mut impl Write) -> std::io::Result<()> {
             out,
             "{{\"jsonrpc\":\"2.0\",\"method\":\"session/event\",\"params\":{{\"event\":{{\"type\":\"assistant/chunk\",\"data\":{{\"chunk\":{{\"type\":\"text-delta\",\"index\":0,\"text\":\"{text}\"}}}}}}}}}}"
         )?;
-        if input.buffer().is_empty() {
+        // What follows in the buffer may be no more than the blank line behind this event.
+        if !input.buffer().contains(&b'd') {
             out.flush()?;
         }
     }
