@@ -907,83 +907,45 @@
 --- Params of methods that take none; `null` and absence are accepted as well.
 ---@class (exact) dsh.NoParams
 
---- The model was done.
----@class (exact) dsh.Outcome.Completed
----@field kind "completed"
-
---- The answer was cut at the model's limit.
----@class (exact) dsh.Outcome.MaxTokens
----@field kind "max-tokens"
-
---- A hook refused the turn's input.
----@class (exact) dsh.Outcome.Blocked
----@field kind "blocked"
-
---- The turn was cancelled.
----@class (exact) dsh.Outcome.Aborted
----@field kind "aborted"
---- By whom.
----@field reason dsh.AbortReason
-
---- The turn failed.
----@class (exact) dsh.Outcome.Error
----@field kind "error"
---- How.
----@field error dsh.ModelFailure
-
---- The process died in mid-turn.
----@class (exact) dsh.Outcome.Interrupted
----@field kind "interrupted"
-
---- A budget of the agent loop was used up.
----@class (exact) dsh.Outcome.Limit
----@field kind "limit"
---- Which one.
----@field what dsh.Budget
-
 --- The message was cancelled, or its session closed, before a turn took it.
----@class (exact) dsh.Outcome.Discarded
+---@class (exact) dsh.NoTurn.Discarded
 ---@field kind "discarded"
 
 --- A hook refused the message before its turn's first step.
----@class (exact) dsh.Outcome.Rejected
+---@class (exact) dsh.NoTurn.Rejected
 ---@field kind "rejected"
 --- Why.
 ---@field reason string
 
 --- The turn could not be set up.
----@class (exact) dsh.Outcome.Failed
+---@class (exact) dsh.NoTurn.Failed
 ---@field kind "failed"
 --- Why.
 ---@field reason string
 
 --- The session has never run a turn.
----@class (exact) dsh.Outcome.Idle
+---@class (exact) dsh.NoTurn.Idle
 ---@field kind "idle"
 
 --- The time to wait is over, or nothing will wake the message.
----@class (exact) dsh.Outcome.Pending
+---@class (exact) dsh.NoTurn.Pending
 ---@field kind "pending"
 
 --- Messages are queued behind a turn that did not complete.
----@class (exact) dsh.Outcome.Parked
+---@class (exact) dsh.NoTurn.Parked
 ---@field kind "parked"
 
+--- Why there is no turn to tell of.
+---@alias dsh.NoTurn
+---| dsh.NoTurn.Discarded
+---| dsh.NoTurn.Rejected
+---| dsh.NoTurn.Failed
+---| dsh.NoTurn.Idle
+---| dsh.NoTurn.Pending
+---| dsh.NoTurn.Parked
+
 --- What became of a prompt or of a session's last turn: the answer of `session/wait`.
----@alias dsh.Outcome
----| dsh.Outcome.Completed
----| dsh.Outcome.MaxTokens
----| dsh.Outcome.Blocked
----| dsh.Outcome.Aborted
----| dsh.Outcome.Error
----| dsh.Outcome.Interrupted
----| dsh.Outcome.Limit
----| dsh.Outcome.Discarded
----| dsh.Outcome.Rejected
----| dsh.Outcome.Failed
----| dsh.Outcome.Idle
----| dsh.Outcome.Pending
----| dsh.Outcome.Parked
+---@alias dsh.Outcome dsh.TurnEnd | dsh.NoTurn
 
 --- The messages that wait, by list.
 ---@class (exact) dsh.Queue
@@ -1726,7 +1688,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "7af2dde7af20c24e91f8b96227804f4d20588ed5f32b735c03f58b1e30668fd0",
+  schema_hash = "6db2eedc36ee59587064dab0167d16cf521769d57f9f69875f8873210eb21197",
   methods = {
     "initialize",
     "shutdown",

@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "7af2dde7af20c24e91f8b96227804f4d20588ed5f32b735c03f58b1e30668fd0";
+export const SCHEMA_HASH = "6db2eedc36ee59587064dab0167d16cf521769d57f9f69875f8873210eb21197";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -1061,42 +1061,8 @@ export interface ModelRetryStarted {
 /** Params of methods that take none; `null` and absence are accepted as well. */
 export type NoParams = Record<string, never>;
 
-/** What became of a prompt or of a session's last turn: the answer of `session/wait`. */
-export type Outcome =
-  /** The model was done. */
-  | {
-    kind: "completed";
-  }
-  /** The answer was cut at the model's limit. */
-  | {
-    kind: "max-tokens";
-  }
-  /** A hook refused the turn's input. */
-  | {
-    kind: "blocked";
-  }
-  /** The turn was cancelled. */
-  | {
-    kind: "aborted";
-    /** By whom. */
-    reason: AbortReason;
-  }
-  /** The turn failed. */
-  | {
-    kind: "error";
-    /** How. */
-    error: ModelFailure;
-  }
-  /** The process died in mid-turn. */
-  | {
-    kind: "interrupted";
-  }
-  /** A budget of the agent loop was used up. */
-  | {
-    kind: "limit";
-    /** Which one. */
-    what: Budget;
-  }
+/** Why there is no turn to tell of. */
+export type NoTurn =
   /** The message was cancelled, or its session closed, before a turn took it. */
   | {
     kind: "discarded";
@@ -1125,6 +1091,9 @@ export type Outcome =
   | {
     kind: "parked";
   };
+
+/** What became of a prompt or of a session's last turn: the answer of `session/wait`. */
+export type Outcome = TurnEnd | NoTurn;
 
 /** The messages that wait, by list. */
 export interface Queue {

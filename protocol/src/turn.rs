@@ -62,31 +62,18 @@ pub enum Budget {
 
 /// What became of a prompt or of a session's last turn: the answer of `session/wait`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[serde(untagged)]
 pub enum Outcome {
-    /// The model was done.
-    Completed,
-    /// The answer was cut at the model's limit.
-    MaxTokens,
-    /// A hook refused the turn's input.
-    Blocked,
-    /// The turn was cancelled.
-    Aborted {
-        /// By whom.
-        reason: AbortReason,
-    },
-    /// The turn failed.
-    Error {
-        /// How.
-        error: ModelFailure,
-    },
-    /// The process died in mid-turn.
-    Interrupted,
-    /// A budget of the agent loop was used up.
-    Limit {
-        /// Which one.
-        what: Budget,
-    },
+    /// A turn ended.
+    Turn(TurnEnd),
+    /// No turn is behind it.
+    NoTurn(NoTurn),
+}
+
+/// Why there is no turn to tell of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum NoTurn {
     /// The message was cancelled, or its session closed, before a turn took it.
     Discarded,
     /// A hook refused the message before its turn's first step.
@@ -105,18 +92,4 @@ pub enum Outcome {
     Pending,
     /// Messages are queued behind a turn that did not complete.
     Parked,
-}
-
-impl From<TurnEnd> for Outcome {
-    fn from(end: TurnEnd) -> Self {
-        match end {
-            TurnEnd::Completed => Self::Completed,
-            TurnEnd::MaxTokens => Self::MaxTokens,
-            TurnEnd::Blocked => Self::Blocked,
-            TurnEnd::Aborted { reason } => Self::Aborted { reason },
-            TurnEnd::Error { error } => Self::Error { error },
-            TurnEnd::Interrupted => Self::Interrupted,
-            TurnEnd::Limit { what } => Self::Limit { what },
-        }
-    }
 }

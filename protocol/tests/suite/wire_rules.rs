@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 const TOOL_ARGUMENTS: [&str; 3] = ["GlobArguments", "GrepArguments", "ReadArguments"];
 
 /// Unions without a tag, each of two forms that no reader can mistake for one another.
-const UNTAGGED: [&str; 3] = ["ModelChoice", "SessionChanged", "SurfaceOp"];
+const UNTAGGED: [&str; 4] = ["ModelChoice", "Outcome", "SessionChanged", "SurfaceOp"];
 
 /// Gets the name of a type, a path into it, and the schema that stands there.
 type Visit<'a> = dyn FnMut(&str, &str, &Map<String, Value>) + 'a;

@@ -3,7 +3,7 @@
 use dsh_protocol::content::Usage;
 use dsh_protocol::ids::MessageId;
 use dsh_protocol::session::SessionStatus;
-use dsh_protocol::turn::Outcome;
+use dsh_protocol::turn::{NoTurn, Outcome};
 use dsh_session::fold::{Fold, MessageState};
 
 use crate::agent::Agent;
@@ -23,14 +23,14 @@ pub struct Waited {
 
 impl Waited {
     /// An outcome without a turn.
-    pub fn without_turn(outcome: Outcome) -> Self {
-        Self { turn: None, outcome, text: String::new(), usage: None }
+    pub fn without_turn(why: NoTurn) -> Self {
+        Self { turn: None, outcome: Outcome::NoTurn(why), text: String::new(), usage: None }
     }
 
     fn turn(fold: &Fold, turn: u64) -> Option<Self> {
         let at = usize::try_from(turn).ok()?.checked_sub(1)?;
         let record = fold.turns.get(at)?;
-        let outcome = Outcome::from(record.end.clone()?);
+        let outcome = Outcome::Turn(record.end.clone()?);
         Some(Self { turn: Some(turn), outcome, text: record.text.clone(), usage: record.usage })
     }
 }
@@ -61,7 +61,7 @@ pub async fn wait(agent: &Agent, message: Option<&MessageId>) -> Result<Waited, 
         };
         if changed.is_err() {
             // The agent has closed: what waits now will not run here.
-            return Ok(Waited::without_turn(Outcome::Discarded));
+            return Ok(Waited::without_turn(NoTurn::Discarded));
         }
     }
 }
@@ -74,15 +74,15 @@ fn of_message(
     match fold.messages.get(id) {
         None => Err(MessageNotFound(id.clone())),
         Some(MessageState::Claimed { turn }) => Ok(Waited::turn(fold, *turn)),
-        Some(MessageState::Discarded) => Ok(Some(Waited::without_turn(Outcome::Discarded))),
+        Some(MessageState::Discarded) => Ok(Some(Waited::without_turn(NoTurn::Discarded))),
         Some(MessageState::Rejected { reason }) => {
-            Ok(Some(Waited::without_turn(Outcome::Rejected { reason: reason.clone() })))
+            Ok(Some(Waited::without_turn(NoTurn::Rejected { reason: reason.clone() })))
         }
         Some(MessageState::Failed { reason }) => {
-            Ok(Some(Waited::without_turn(Outcome::Failed { reason: reason.clone() })))
+            Ok(Some(Waited::without_turn(NoTurn::Failed { reason: reason.clone() })))
         }
         Some(MessageState::Queued) => {
-            Ok((status == SessionStatus::Parked).then(|| Waited::without_turn(Outcome::Parked)))
+            Ok((status == SessionStatus::Parked).then(|| Waited::without_turn(NoTurn::Parked)))
         }
     }
 }
@@ -93,6 +93,6 @@ fn of_session(fold: &Fold, status: SessionStatus) -> Option<Waited> {
     }
     match fold.last_ended_turn() {
         Some((turn, _)) => Waited::turn(fold, turn),
-        None => Some(Waited::without_turn(Outcome::Idle)),
+        None => Some(Waited::without_turn(NoTurn::Idle)),
     }
 }

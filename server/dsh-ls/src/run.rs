@@ -11,7 +11,7 @@ use dsh_protocol::content::{ContentBlock, visible_text};
 use dsh_protocol::event::{Event, EventData};
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::params::session::Delivery;
-use dsh_protocol::turn::{AbortReason, Outcome};
+use dsh_protocol::turn::{AbortReason, NoTurn, Outcome, TurnEnd};
 use dsh_runtime::agent::agent::{Agent, Cancel, Prompt};
 use dsh_runtime::agent::agents::NewSession;
 use dsh_runtime::agent::wait::{Waited, wait};
@@ -147,28 +147,35 @@ fn conclude(args: &RunArgs, waited: &Waited, interrupted: bool) -> u8 {
         print_line(&if terminal { printable(&waited.text) } else { waited.text.clone() });
     }
     let (code, complaint) = match &waited.outcome {
-        Outcome::Completed => (0, None),
-        Outcome::MaxTokens => (CUT, Some("the answer was cut at the model's limit".to_owned())),
-        Outcome::Limit { what } => {
-            (CUT, Some(format!("a budget of the turn is used up: {what:?}")))
+        Outcome::Turn(end) => of_turn(end, interrupted),
+        Outcome::NoTurn(NoTurn::Rejected { reason }) => (CUT, Some(reason.clone())),
+        Outcome::NoTurn(NoTurn::Failed { reason }) => (FAILED, Some(reason.clone())),
+        Outcome::NoTurn(NoTurn::Discarded) if interrupted => (INTERRUPTED, None),
+        Outcome::NoTurn(NoTurn::Discarded | NoTurn::Idle | NoTurn::Pending | NoTurn::Parked) => {
+            (FAILED, Some("the question was not answered".to_owned()))
         }
-        Outcome::Blocked | Outcome::Rejected { .. } => {
-            (CUT, Some("the turn was blocked".to_owned()))
-        }
-        Outcome::Error { error } => (FAILED, Some(format!("{}: {}", error.code, error.message))),
-        Outcome::Failed { reason } => (FAILED, Some(reason.clone())),
-        Outcome::Aborted { .. } | Outcome::Discarded if interrupted => (INTERRUPTED, None),
-        Outcome::Aborted { .. }
-        | Outcome::Discarded
-        | Outcome::Interrupted
-        | Outcome::Idle
-        | Outcome::Pending
-        | Outcome::Parked => (FAILED, Some("the turn did not complete".to_owned())),
     };
     if let Some(complaint) = complaint {
         complain(&complaint);
     }
     code
+}
+
+/// The exit code for a turn's end, and what a person should know of it.
+fn of_turn(end: &TurnEnd, interrupted: bool) -> (u8, Option<String>) {
+    match end {
+        TurnEnd::Completed => (0, None),
+        TurnEnd::MaxTokens => (CUT, Some("the answer was cut at the model's limit".to_owned())),
+        TurnEnd::Limit { what } => {
+            (CUT, Some(format!("a budget of the turn is used up: {what:?}")))
+        }
+        TurnEnd::Blocked => (CUT, Some("the turn was blocked".to_owned())),
+        TurnEnd::Error { error } => (FAILED, Some(format!("{}: {}", error.code, error.message))),
+        TurnEnd::Aborted { .. } if interrupted => (INTERRUPTED, None),
+        TurnEnd::Aborted { .. } | TurnEnd::Interrupted => {
+            (FAILED, Some("the turn did not complete".to_owned()))
+        }
+    }
 }
 
 /// Prints what happens as it happens.

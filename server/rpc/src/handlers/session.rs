@@ -12,7 +12,7 @@ use dsh_protocol::params::session::{
     SessionPromptResult, SessionWaitParams, SessionWaitResult,
 };
 use dsh_protocol::session::SessionInfo;
-use dsh_protocol::turn::{AbortReason, Outcome};
+use dsh_protocol::turn::{AbortReason, NoTurn};
 use dsh_runtime::agent::agent::{Agent, Cancel, Prompt};
 use dsh_runtime::agent::agents::NewSession;
 use dsh_runtime::agent::wait::{Waited, wait as wait_for};
@@ -227,8 +227,8 @@ pub(crate) async fn wait(
     let waited = tokio::select! {
         biased;
         waited = wait_for(&agent, message) => waited,
-        () = patience => Ok(Waited::without_turn(Outcome::Pending)),
-        () = nothing_will_wake(cx, &agent, message) => Ok(Waited::without_turn(Outcome::Pending)),
+        () = patience => Ok(Waited::without_turn(NoTurn::Pending)),
+        () = nothing_will_wake(cx, &agent, message) => Ok(Waited::without_turn(NoTurn::Pending)),
     }
     .map_err(|error| {
         RpcError::domain(ErrorKind::MessageNotFound, error.to_string())
