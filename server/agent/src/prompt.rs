@@ -1,9 +1,7 @@
 //! The system prompt, put together from sections: the `systemPrompt` service.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
 use dsh_kernel::registration::Registration;
+use dsh_kernel::registry::{Registry, Taken};
 use dsh_kernel::service::Key;
 
 /// The service's name.
@@ -33,39 +31,23 @@ pub enum PromptError {
     },
 }
 
-/// A section of this name is registered already.
-#[derive(Debug, thiserror::Error)]
-#[error("a section named `{0}` is registered already")]
-pub struct DuplicateSection(pub String);
-
-type Sections = BTreeMap<String, Section>;
-
 /// The sections that plugins contribute.
 #[derive(Clone, Default)]
 pub struct SystemPrompt {
-    sections: Arc<Mutex<Sections>>,
+    sections: Registry<Section>,
 }
 
 impl SystemPrompt {
     /// Adds a section for as long as the registration is kept.
-    pub fn register(&self, section: Section) -> Result<Registration, DuplicateSection> {
+    pub fn register(&self, section: Section) -> Result<Registration, Taken> {
         let name = section.name.clone();
-        let mut sections = self.lock();
-        if sections.contains_key(&name) {
-            return Err(DuplicateSection(name));
-        }
-        sections.insert(name.clone(), section);
-        drop(sections);
-        let prompt = self.clone();
-        Ok(Registration::new(move || {
-            prompt.lock().remove(&name);
-        }))
+        self.sections.register(&name, section)
     }
 
     /// The whole prompt: sections in order, a blank line between them, variables filled in. `None` when there
     /// is nothing to say.
     pub fn assemble(&self, variables: &[(&str, &str)]) -> Result<Option<String>, PromptError> {
-        let mut sections: Vec<Section> = self.lock().values().cloned().collect();
+        let mut sections = self.sections.all();
         sections.sort_by(|a, b| a.order.cmp(&b.order).then_with(|| a.name.cmp(&b.name)));
         let mut texts = Vec::new();
         for section in sections {
@@ -75,10 +57,6 @@ impl SystemPrompt {
             }
         }
         Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Sections> {
-        self.sections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

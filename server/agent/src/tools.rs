@@ -1,10 +1,10 @@
 //! The tools that are mounted, and the way that every call takes: the `tools` service.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use dsh_kernel::registration::Registration;
+use dsh_kernel::registry::{Registry, Taken};
 use dsh_kernel::service::Key;
 use dsh_protocol::content::ContentBlock;
 use dsh_protocol::tool::{ToolDefinition, ToolError, ToolInfo};
@@ -20,18 +20,11 @@ pub const TOOLS: Key<Tools> = Key::new("tools");
 /// How long a cancelled call may take to hand in what it has.
 const CANCEL_GRACE: Duration = Duration::from_millis(400);
 
-type ByName = BTreeMap<String, Arc<dyn Tool>>;
-
 /// The tools by name.
 #[derive(Clone, Default)]
 pub struct Tools {
-    tools: Arc<Mutex<ByName>>,
+    tools: Registry<Arc<dyn Tool>>,
 }
-
-/// A tool of this name is registered already.
-#[derive(Debug, thiserror::Error)]
-#[error("a tool named `{0}` is registered already")]
-pub struct DuplicateTool(pub String);
 
 /// How a call came out.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,29 +79,21 @@ impl ToolOutcome {
 
 impl Tools {
     /// Adds a tool for as long as the registration is kept.
-    pub fn register(&self, tool: Arc<dyn Tool>) -> Result<Registration, DuplicateTool> {
+    pub fn register(&self, tool: Arc<dyn Tool>) -> Result<Registration, Taken> {
         let name = tool.definition().name.clone();
-        let mut tools = self.lock();
-        if tools.contains_key(&name) {
-            return Err(DuplicateTool(name));
-        }
-        tools.insert(name.clone(), tool);
-        drop(tools);
-        let tools = self.clone();
-        Ok(Registration::new(move || {
-            tools.lock().remove(&name);
-        }))
+        self.tools.register(&name, tool)
     }
 
     /// The definitions that a model is sent, by name.
     pub fn definitions(&self) -> Vec<ToolDefinition> {
-        self.lock().values().map(|tool| tool.definition().clone()).collect()
+        self.tools.all().iter().map(|tool| tool.definition().clone()).collect()
     }
 
     /// The tools as a person sees them, by name.
     pub fn list(&self) -> Vec<ToolInfo> {
-        self.lock()
-            .values()
+        self.tools
+            .all()
+            .iter()
             .map(|tool| ToolInfo {
                 definition: tool.definition().clone(),
                 kind: tool.kind(),
@@ -119,7 +104,7 @@ impl Tools {
 
     /// Whether calls of a tool may run beside others. A tool that does not exist does no harm.
     pub fn is_concurrency_safe(&self, name: &str) -> bool {
-        self.lock().get(name).is_none_or(|tool| tool.concurrency_safe())
+        self.tools.get(name).is_none_or(|tool| tool.concurrency_safe())
     }
 
     /// Calls a tool. Whatever happens in it, there is an outcome: arguments that do not fit, a deadline, a
@@ -133,8 +118,9 @@ impl Tools {
         if cancel.is_cancelled() {
             return ToolOutcome::not_dispatched();
         }
-        let tool = self.lock().get(name).cloned();
-        let Some(tool) = tool else { return ToolOutcome::failed(&self.unknown(name)) };
+        let Some(tool) = self.tools.get(name) else {
+            return ToolOutcome::failed(&self.unknown(name));
+        };
         let arguments = match arguments {
             Value::Null => Value::Object(Map::new()),
             Value::Object(_) => arguments,
@@ -149,16 +135,12 @@ impl Tools {
     }
 
     fn unknown(&self, name: &str) -> ToolFailure {
-        let known: Vec<_> = self.lock().keys().map(|name| format!("`{name}`")).collect();
+        let known: Vec<_> = self.tools.names().iter().map(|name| format!("`{name}`")).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         ToolFailure::new(
             ToolErrorCode::UnknownTool,
             format!("there is no tool named `{name}`; the tools are: {known}"),
         )
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ByName> {
-        self.tools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub mod plugin;
 pub mod registration;
+pub mod registry;
 pub mod service;
 
 mod context;
