@@ -4,6 +4,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use crate::context::Context;
+use crate::registry::Taken;
 
 /// Why a plugin did not start.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +23,9 @@ pub enum StartError {
     /// The row's configuration does not fit the plugin.
     #[error("config: {0}")]
     Config(String),
+    /// The plugin registers something under a name that is taken.
+    #[error(transparent)]
+    Taken(#[from] Taken),
     /// The plugin failed in its own way.
     #[error("{0}")]
     Failed(String),

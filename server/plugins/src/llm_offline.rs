@@ -16,8 +16,7 @@ pub(crate) const PLUGIN: Plugin = Plugin { name: "llm-offline", inject: &["llm",
 fn start(context: Context, _config: Value) -> BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {
         let retrieval = Retrieval::new(context.get(&SEARCH)?);
-        let registration = context.get(&LLM)?.register(Arc::new(retrieval));
-        context.keep(registration.map_err(|error| StartError::Failed(error.to_string()))?);
+        context.keep(context.get(&LLM)?.register(Arc::new(retrieval))?);
         Ok(())
     })
 }

@@ -70,8 +70,7 @@ fn start(
             proxies: Proxies::of_system(),
         };
         let adapter = Compatible::new(&config, preset, surroundings)?;
-        let registration = context.get(&LLM)?.register(Arc::new(adapter));
-        context.keep(registration.map_err(|error| StartError::Failed(error.to_string()))?);
+        context.keep(context.get(&LLM)?.register(Arc::new(adapter))?);
         Ok(())
     })
 }

@@ -25,8 +25,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 fn start(context: Context, _config: Value) -> BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {
-        let registration = context.get(&LLM)?.register(Arc::new(Replay));
-        context.keep(registration.map_err(|error| StartError::Failed(error.to_string()))?);
+        context.keep(context.get(&LLM)?.register(Arc::new(Replay))?);
         Ok(())
     })
 }

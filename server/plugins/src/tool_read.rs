@@ -21,8 +21,7 @@ fn start(
 ) -> futures_util::future::BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {
         let tool = Typed::new(Read { fs: context.get(&FS)? });
-        let registration = context.get(&TOOLS)?.register(Arc::new(tool));
-        context.keep(registration.map_err(|error| StartError::Failed(error.to_string()))?);
+        context.keep(context.get(&TOOLS)?.register(Arc::new(tool))?);
         Ok(())
     })
 }
