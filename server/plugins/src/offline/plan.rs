@@ -67,9 +67,10 @@ impl Plan<'_> {
             Lookup::Ask(call) => return Ok(Step::Calls(vec![call])),
             Lookup::Have(matches) => matches,
         };
-        let is_wide = matches.partial;
+        // Too many to show; but the best one may be among those that were not shown. That is a second pass
+        // over the tree, so the answer is said at once: another step would have to make it again.
+        let is_wide = matches.partial && self.question.want != Want::Uses;
         if is_wide {
-            // Too many to show; but the best one may be among those that were not shown.
             let all = GrepArguments { limit: Some(ALL), ..search };
             matches = results::grep_value(self.search.grep(all, self.cancel.clone()).await?.value);
         }
@@ -80,7 +81,7 @@ impl Plan<'_> {
             limit: Some(SHOWN / 2),
             ..grep(if is_defined { rank::exact_pattern(names) } else { rank::loose_pattern(names) })
         };
-        let wants_uses = !is_wide || self.question.want == Want::Uses;
+        let wants_uses = !is_wide;
         let is_first_look = self.turn.rounds < 2 && self.reads().is_empty();
         let passages = if is_first_look && self.wants_passages(&found) {
             passages::find(self.search, self.question, self.cancel).await?
@@ -88,7 +89,7 @@ impl Plan<'_> {
             Vec::new()
         };
         if is_first_look {
-            let mut calls = self.reads_of(&found);
+            let mut calls = if is_wide { Vec::new() } else { self.reads_of(&found) };
             calls.extend(passages.iter().filter_map(|passage| self.read_passage(passage)));
             if wants_uses && (passages.is_empty() || !is_defined) && self.tools.contains("grep") {
                 calls.push(call("grep", &uses));

@@ -39,11 +39,14 @@ pub(super) fn plain_subject(text: &str) -> Option<Subject> {
     if SMALL_TALK.is_match(&text) {
         return None;
     }
+    let is_hard = HARD.is_match(&text);
     let mut forms = USES.iter().chain(DEFINITIONS.iter());
-    let by_form = forms.find_map(|form| subject(form.captures(&text)?.name("x")?.as_str()));
-    let alone = || text.split_whitespace().nth(1).is_none().then(|| subject(&text)).flatten();
+    let by_form =
+        forms.find_map(|form| subject(form.captures(&text)?.name("x")?.as_str(), is_hard));
+    let alone =
+        || text.split_whitespace().nth(1).is_none().then(|| subject(&text, is_hard)).flatten();
     let (name, has_kind) = by_form.or_else(alone).or_else(|| foreign(&text))?;
-    let is_soft = !has_kind && !HARD.is_match(&text);
+    let is_soft = !has_kind && !is_hard;
     Some(Subject { name, is_soft })
 }
 
@@ -71,7 +74,7 @@ fn plain(text: &str) -> String {
 }
 
 /// A name in the place of a subject, and whether it is called a kind of thing there.
-fn subject(text: &str) -> Option<(Name, bool)> {
+fn subject(text: &str, is_hard: bool) -> Option<(Name, bool)> {
     let tokens = text.split_whitespace().map(|token| token.trim_matches([',', '"', '\'', ':']));
     let (mut kind, mut rest) = (None, Vec::new());
     let all: Vec<&str> = tokens.filter(|token| !token.is_empty()).collect();
@@ -99,7 +102,10 @@ fn subject(text: &str) -> Option<(Name, bool)> {
     let Some(super::Reference::Name(name)) = reference(token) else {
         return None;
     };
-    if words::is_empty_word(&name.name.to_lowercase()) && kind.is_none() && !name.is_code {
+    let lower = name.name.to_lowercase();
+    // `where is from defined?` asks about `from`, `where is it defined?` about nothing that it says.
+    let may_be_empty = is_hard && !PRONOUNS.contains(&lower.as_str());
+    if words::is_empty_word(&lower) && kind.is_none() && !name.is_code && !may_be_empty {
         return None;
     }
     let has_kind = kind.is_some();
@@ -114,8 +120,35 @@ fn foreign(text: &str) -> Option<(Name, bool)> {
     let is_latin = |c: char| c.is_ascii_alphanumeric() || "_$:.-".contains(c);
     let mut words = text.split(|c| !is_latin(c)).filter(|word| word.len() > 1);
     let word = words.next()?;
-    if words.next().is_some() { None } else { subject(word) }
+    if words.next().is_some() { None } else { subject(word, true) }
 }
+
+const PRONOUNS: &[&str] = &[
+    "all",
+    "any",
+    "anything",
+    "everything",
+    "he",
+    "it",
+    "its",
+    "one",
+    "she",
+    "something",
+    "that",
+    "the",
+    "them",
+    "these",
+    "they",
+    "thing",
+    "things",
+    "this",
+    "those",
+    "we",
+    "what",
+    "which",
+    "who",
+    "you",
+];
 
 const KINDS: &[&str] = &[
     "alias",

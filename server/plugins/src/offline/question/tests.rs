@@ -52,6 +52,8 @@ fn an_identifier_is_found_in_any_phrasing() {
         ("compare fooBar with bazQux", "fooBar bazQux"),
         ("how does retry_delay work?", "retry_delay"),
         ("where is String::from_utf8 defined", "from_utf8"),
+        ("where is from defined?", "from"),
+        ("where is it defined?", ""),
     ] {
         assert_eq!(names(prompt), expected, "{prompt}");
     }
