@@ -61,19 +61,23 @@ impl Plan<'_> {
     }
 
     async fn names(&self, names: &[Name]) -> Result<Step, ToolFailure> {
-        let pattern = definition::search_pattern(names);
-        let search = GrepArguments { limit: Some(SHOWN), ..grep(pattern) };
-        let mut matches = match self.grepped(&search).await? {
-            Lookup::Ask(call) => return Ok(Step::Calls(vec![call])),
-            Lookup::Have(matches) => matches,
-        };
-        // Too many to show; but the best one may be among those that were not shown. That is a second pass
-        // over the tree, so the answer is said at once: another step would have to make it again.
-        let is_wide = matches.partial && self.question.want != Want::Uses;
-        if is_wide {
-            let all = GrepArguments { limit: Some(ALL), ..search };
-            matches = results::grep_value(self.search.grep(all, self.cancel.clone()).await?.value);
+        // One look at every line that has the name is enough, and tells of its uses as well; unless there are
+        // too many of them, or what a qualified name stands in matters.
+        let mut lines = None;
+        if names.iter().all(|name| name.qualifiers.is_empty()) {
+            let search = GrepArguments { limit: Some(SHOWN), ..grep(rank::exact_pattern(names)) };
+            match self.grepped(&search).await? {
+                Lookup::Ask(call) => return Ok(Step::Calls(vec![call])),
+                Lookup::Have(found) => lines = Some(found),
+            }
         }
+        let (matches, is_wide) = match &lines {
+            Some(lines) if !lines.partial => (lines.clone(), false),
+            Some(_) | None => match self.defining(names).await? {
+                (Lookup::Ask(call), _) => return Ok(Step::Calls(vec![call])),
+                (Lookup::Have(matches), is_wide) => (matches, is_wide),
+            },
+        };
         let found = rank::definitions(names, &matches);
         let is_defined =
             found.iter().any(|found| found.definition.strength >= definition::DOUBTFUL);
@@ -81,8 +85,10 @@ impl Plan<'_> {
             limit: Some(SHOWN / 2),
             ..grep(if is_defined { rank::exact_pattern(names) } else { rank::loose_pattern(names) })
         };
-        let wants_uses = !is_wide;
-        let is_first_look = self.turn.rounds < 2 && self.reads().is_empty();
+        let known_uses = lines.as_ref().filter(|_| is_defined);
+        let wants_uses = !is_wide && known_uses.is_none();
+        let searches = 2 + usize::from(lines.as_ref().is_some_and(|lines| lines.partial));
+        let is_first_look = self.turn.rounds < searches && self.reads().is_empty();
         let passages = if is_first_look && self.wants_passages(&found) {
             passages::find(self.search, self.question, self.cancel).await?
         } else {
@@ -104,7 +110,7 @@ impl Plan<'_> {
                 Lookup::Ask(_) => Matches::default(),
             }
         } else {
-            Matches::default()
+            known_uses.filter(|_| !is_wide).cloned().unwrap_or_default()
         };
         let reads = self.reads();
         Ok(Step::Say(answer::names(
@@ -114,6 +120,22 @@ impl Plan<'_> {
             &reads,
             self.turn.failure(),
         )))
+    }
+
+    /// The lines that may define one of the names, and whether there are too many to show. The best one may be
+    /// among those that were not shown: that takes another pass over the tree, so the answer is said at once,
+    /// for a later step would make it again.
+    async fn defining(&self, names: &[Name]) -> Result<(Lookup, bool), ToolFailure> {
+        let search =
+            GrepArguments { limit: Some(SHOWN), ..grep(definition::search_pattern(names)) };
+        match self.grepped(&search).await? {
+            Lookup::Have(shown) if shown.partial && self.question.want != Want::Uses => {
+                let all = GrepArguments { limit: Some(ALL), ..search };
+                let value = self.search.grep(all, self.cancel.clone()).await?.value;
+                Ok((Lookup::Have(results::grep_value(value)), true))
+            }
+            lookup @ (Lookup::Have(_) | Lookup::Ask(_)) => Ok((lookup, false)),
+        }
     }
 
     /// Whether prose is wanted beside or instead of definitions.

@@ -235,7 +235,7 @@ fn citations(answer: &str) -> Vec<String> {
 #[tokio::test]
 async fn a_definition_is_found_read_and_cited_with_its_comment() {
     let (steps, answer) = turn("where is retry_delay defined?", TOOLS).await;
-    assert_eq!(steps, "grep | read grep");
+    assert_eq!(steps, "grep | read");
     assert_eq!(citations(&answer)[0], "src/courier.rs:4");
     assert!(answer.contains("From `src/courier.rs:3`:\n```rs\n/// How long"), "{answer}");
     assert!(answer.contains("`src/main.rs:4`: `let wait = retry_delay(1);`"), "{answer}");
