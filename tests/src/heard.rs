@@ -6,6 +6,8 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 use dsh_protocol::notifications::Notification;
 use serde_json::Value;
 
+use crate::framing::{Framing, Splitter};
+
 /// What the process has said so far.
 #[derive(Default)]
 pub(crate) struct Heard {
@@ -29,9 +31,9 @@ impl Heard {
         self.said.lock().unwrap()
     }
 
-    pub(crate) fn listen(&self, mut output: impl Read) {
+    pub(crate) fn listen(&self, mut output: impl Read, framing: Framing) {
         let mut bytes = vec![0; 64 * 1024];
-        let mut line = Vec::new();
+        let mut splitter = Splitter::new(framing);
         loop {
             let mut said = self.lock();
             while said.paused {
@@ -40,16 +42,10 @@ impl Heard {
             drop(said);
             let count = output.read(&mut bytes).unwrap_or(0);
             let mut said = self.lock();
-            for byte in &bytes[..count] {
-                if *byte == b'\n' {
-                    said.take_line(&std::mem::take(&mut line));
-                } else {
-                    line.push(*byte);
-                }
-            }
+            splitter.take(&bytes[..count], |frame| said.take_frame(frame, framing));
             if count == 0 {
-                if !line.is_empty() {
-                    said.strange.push(String::from_utf8_lossy(&line).into_owned());
+                if !splitter.rest().is_empty() {
+                    said.strange.push(String::from_utf8_lossy(splitter.rest()).into_owned());
                 }
                 said.ended += 1;
             }
@@ -79,9 +75,9 @@ impl Heard {
 
 impl Said {
     /// Keeps a frame; anything else on standard output is an error of the server.
-    fn take_line(&mut self, line: &[u8]) {
-        let Ok(frame) = serde_json::from_slice::<Value>(line) else {
-            self.strange.push(String::from_utf8_lossy(line).into_owned());
+    fn take_frame(&mut self, body: &[u8], framing: Framing) {
+        let Ok(frame) = serde_json::from_slice::<Value>(body) else {
+            self.strange.push(String::from_utf8_lossy(body).into_owned());
             return;
         };
         let has = |field: &str| frame.get(field).is_some();
@@ -89,7 +85,13 @@ impl Said {
         let is_notice = !has("id")
             && has("params")
             && frame["method"].as_str().is_some_and(|name| Notification::NAMES.contains(&name));
-        if frame["jsonrpc"] == "2.0" && (is_answer || is_notice) {
+        let is_editors = framing == Framing::Lengths
+            && match frame["method"].as_str() {
+                Some("$/progress") => !has("id") && has("params"),
+                Some("window/workDoneProgress/create") => has("id") && has("params"),
+                Some(_) | None => false,
+            };
+        if frame["jsonrpc"] == "2.0" && (is_answer || is_notice || is_editors) {
             self.frames.push(frame);
         } else {
             self.strange.push(frame.to_string());

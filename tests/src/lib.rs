@@ -16,7 +16,10 @@ pub mod check_turn;
 pub mod fixture;
 
 pub mod client;
+pub mod framing;
 mod heard;
+pub mod network;
+mod process;
 pub mod world;
 
 pub mod check_log;

@@ -21,7 +21,7 @@ use dsh_protocol::ids::{ModelId, SessionId};
 use dsh_protocol::params::session::Delivery;
 use dsh_protocol::session::{FileHeader, SessionInfo, SessionStatus};
 use dsh_protocol::tool::{ToolDefinition, ToolKind};
-use dsh_protocol::turn::{AbortReason, Budget, Outcome};
+use dsh_protocol::turn::{AbortReason, Budget, Outcome, TurnEnd};
 use dsh_runtime::buffers::OpenBuffers;
 use dsh_session::log::Log;
 use dsh_session::store::{BoxFuture, Memory};
@@ -276,7 +276,7 @@ impl Stage {
 async fn the_second_call_can_end_first_and_results_keep_the_models_order() {
     let answers = vec![calls(&[("waits", "a"), ("opens", "b")]), says("Done.", FinishReason::Stop)];
     let stage = stage(Budgets::default(), 10, answers);
-    assert_eq!(stage.complete("Go.").await, Outcome::Completed);
+    assert_eq!(stage.complete("Go.").await, Outcome::Turn(TurnEnd::Completed));
     // The first call ends only once the second has run: they overlapped.
     assert_eq!(stage.journal(), ["a begins", "b begins", "b ends", "a ends"]);
     assert_eq!(stage.order("tool/result"), ["a-0", "b-1"]);
@@ -287,7 +287,7 @@ async fn a_call_that_must_be_alone_waits_for_others_and_others_for_it() {
     let calls =
         calls(&[("safe", "a"), ("safe", "b"), ("alone", "c"), ("alone", "d"), ("safe", "e")]);
     let stage = stage(Budgets::default(), 10, vec![calls, says("Done.", FinishReason::Stop)]);
-    assert_eq!(stage.complete("Go.").await, Outcome::Completed);
+    assert_eq!(stage.complete("Go.").await, Outcome::Turn(TurnEnd::Completed));
     let journal = stage.journal();
     assert_eq!(journal[..2], ["a begins", "b begins"]);
     assert_eq!(journal[4..], ["c begins", "c ends", "d begins", "d ends", "e begins", "e ends"]);
@@ -299,7 +299,7 @@ async fn no_more_calls_run_at_once_than_are_allowed() {
     let many: Vec<(&str, &str)> = vec![("safe", "x"); 12];
     let answers = vec![calls(&many), says("Done.", FinishReason::Stop)];
     let stage = stage(Budgets::default(), 3, answers);
-    assert_eq!(stage.complete("Go.").await, Outcome::Completed);
+    assert_eq!(stage.complete("Go.").await, Outcome::Turn(TurnEnd::Completed));
     let (mut running, mut most) = (0, 0);
     for line in stage.journal() {
         running += if line.ends_with("begins") { 1 } else { -1 };
@@ -313,7 +313,7 @@ async fn no_more_calls_run_at_once_than_are_allowed() {
 async fn a_tool_that_panics_is_a_failed_call_and_its_neighbour_answers() {
     let answers = vec![calls(&[("panics", "a"), ("safe", "b")]), says("Done.", FinishReason::Stop)];
     let stage = stage(Budgets::default(), 10, answers);
-    assert_eq!(stage.complete("Go.").await, Outcome::Completed);
+    assert_eq!(stage.complete("Go.").await, Outcome::Turn(TurnEnd::Completed));
     let events = stage.events();
     let results: Vec<&Value> =
         events.iter().filter(|event| event["type"] == "tool/result").collect();
@@ -329,7 +329,7 @@ async fn a_cancel_lets_no_further_call_begin_and_every_call_gets_a_result() {
     stage.until("tool/call").await;
     stage.agent.cancel(CANCEL).await.unwrap();
     let waited = wait(&stage.agent, Some(&receipt.message_id)).await.unwrap();
-    assert_eq!(waited.outcome, Outcome::Aborted { reason: AbortReason::User });
+    assert_eq!(waited.outcome, Outcome::Turn(TurnEnd::Aborted { reason: AbortReason::User }));
     wait(&stage.agent, None).await.unwrap();
     stage.check();
     assert_eq!(stage.order("tool/call"), ["a-0", "b-1", "c-2"]);
@@ -359,7 +359,7 @@ async fn a_prompt_that_comes_before_the_cancelled_turn_has_ended_runs_after_it()
         assert!(cancelled.unwrap().cancelled);
         let message = receipt.unwrap().message_id;
         let waited = wait(&stage.agent, Some(&message)).await.unwrap();
-        assert_eq!((waited.outcome, waited.turn), (Outcome::Completed, Some(2)), "{delivery:?}");
+        assert_eq!((waited.outcome, waited.turn), (Outcome::Turn(TurnEnd::Completed), Some(2)), "{delivery:?}");
         wait(&stage.agent, None).await.unwrap();
         stage.check();
     }
@@ -376,7 +376,7 @@ async fn a_steering_message_makes_an_answer_that_was_cut_go_on_with_its_tools() 
     stage.gate.notify_one();
     let waited = wait(&stage.agent, Some(&receipt.message_id)).await.unwrap();
     wait(&stage.agent, None).await.unwrap();
-    assert_eq!((waited.outcome, waited.text), (Outcome::MaxTokens, "Done.".to_owned()));
+    assert_eq!((waited.outcome, waited.text), (Outcome::Turn(TurnEnd::MaxTokens), "Done.".to_owned()));
     stage.check();
     assert_eq!(stage.order("tool/result"), ["a-0"]);
 }
@@ -396,7 +396,7 @@ async fn every_budget_ends_a_turn_that_does_not_end_itself() {
             (chunks, pauses)
         });
         let stage = stage(budgets, 10, answers.collect());
-        assert_eq!(stage.complete("Go.").await, Outcome::Limit { what });
+        assert_eq!(stage.complete("Go.").await, Outcome::Turn(TurnEnd::Limit { what }));
     }
 }
 
@@ -415,7 +415,7 @@ async fn a_failure_that_may_pass_is_tried_again_and_nothing_is_said_twice() {
         says("Whole.", FinishReason::Stop),
     ];
     let stage = stage(Budgets::default(), 10, answers);
-    assert_eq!(stage.complete("Go.").await, Outcome::Completed);
+    assert_eq!(stage.complete("Go.").await, Outcome::Turn(TurnEnd::Completed));
     let events = stage.events();
     let of_type = |name: &str| events.iter().filter(|event| event["type"] == name).count();
     assert_eq!((of_type("llm/retry"), of_type("llm/retry-started")), (2, 2));
@@ -436,7 +436,7 @@ async fn a_failure_that_stays_ends_the_turn_after_some_tries() {
         let answers = (0..tries).map(|_| fails("", code)).collect();
         let stage = stage(Budgets::default(), 10, answers);
         let outcome = stage.complete("Go.").await;
-        assert!(matches!(outcome, Outcome::Error { error } if error.code == code), "{code}");
+        assert!(matches!(outcome, Outcome::Turn(TurnEnd::Error { error }) if error.code == code), "{code}");
         assert_eq!(stage.model.asked.lock().unwrap().len(), tries, "{code}");
     }
 }
@@ -448,7 +448,7 @@ async fn a_cancel_ends_the_pause_before_a_retry() {
     stage.until("llm/retry").await;
     stage.agent.cancel(CANCEL).await.unwrap();
     let waited = wait(&stage.agent, Some(&receipt.message_id)).await.unwrap();
-    assert_eq!(waited.outcome, Outcome::Aborted { reason: AbortReason::User });
+    assert_eq!(waited.outcome, Outcome::Turn(TurnEnd::Aborted { reason: AbortReason::User }));
     wait(&stage.agent, None).await.unwrap();
     stage.check();
 }

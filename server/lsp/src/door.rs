@@ -7,12 +7,16 @@ use dsh_rpc::Server;
 use dsh_rpc::connection::{Connection, Exit};
 use dsh_rpc::outbox::Outbox;
 use tokio::io::{AsyncBufRead, AsyncWrite};
+use tokio::time::Instant;
 
 use crate::frames::{self, FramingError};
 use crate::service::Lsp;
 
 /// How long running turns may take to be closed once the editor is gone.
-const LAST_TURNS: Duration = Duration::from_millis(200);
+const LAST_TURNS: Duration = Duration::from_millis(180);
+
+/// How long that and the last frames may take together: the process is to be gone within 300 ms.
+const LAST_FRAMES: Duration = Duration::from_millis(230);
 
 /// How the connection ended.
 #[derive(Debug)]
@@ -38,11 +42,12 @@ where
         end = read(&connection, input) => end,
         () = connection.client_gone().cancelled() => End::Exit(Exit::Abrupt),
     };
-    if tokio::time::timeout(LAST_TURNS, connection.end_sessions()).await.is_err() {
+    let ended = Instant::now();
+    if tokio::time::timeout_at(ended + LAST_TURNS, connection.end_sessions()).await.is_err() {
         tracing::warn!("running turns were left to be closed by the next start");
     }
     connection.close();
-    if tokio::time::timeout(LAST_TURNS, writing).await.is_err() {
+    if tokio::time::timeout_at(ended + LAST_FRAMES, writing).await.is_err() {
         tracing::warn!("the client did not read the last frames");
     }
     end

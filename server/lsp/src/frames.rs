@@ -72,10 +72,14 @@ async fn header<R: AsyncBufRead + Unpin>(input: &mut R) -> Result<Option<u64>, F
 
 /// Takes one header line. Names are read without regard to case; unknown ones are passed over.
 fn field(text: &str, length: &mut Option<u64>) -> Result<(), FramingError> {
-    let Some((name, value)) = text.split_once(':') else {
+    let of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let named = text.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
+    // Without this, JSON without a header is a header for ever: it has colons too.
+    let named = named.filter(|(name, _)| !name.is_empty() && name.bytes().all(of_name));
+    let Some((name, value)) = named else {
         return Err(FramingError::NotAHeader(text.chars().take(80).collect()));
     };
-    let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
+    let name = name.to_ascii_lowercase();
     match name.as_str() {
         "content-length" => {
             let bytes = parse_length(value)?;
@@ -150,6 +154,8 @@ mod tests {
         for (input, named) in [
             ("Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "two different"),
             ("nonsense\r\n\r\n", "`nonsense`"),
+            ("{\"jsonrpc\":\"2.0\"}\n", "is not a header line"),
+            (": 2\r\n\r\n{}", "is not a header line"),
             ("\r\n", "no `Content-Length`"),
             ("Foo: 1\r\n\r\n{}", "no `Content-Length`"),
             ("Content-Length: abc\r\n\r\n{}", "`Content-Length: abc`"),

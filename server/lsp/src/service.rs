@@ -71,7 +71,14 @@ impl Extension for Lsp {
         params: Option<Box<RawValue>>,
         outbox: &Arc<Outbox>,
     ) -> BoxFuture<Result<Map<String, Value>, RpcError>> {
-        let params = value(params.as_deref());
+        let mut params = value(params.as_deref());
+        // LSP demands the field, our method table does not.
+        if let Some(fields) = params
+            .as_object_mut()
+            .filter(|fields| fields.get("capabilities").is_none_or(Value::is_null))
+        {
+            fields.insert("capabilities".to_owned(), Value::Object(Map::new()));
+        }
         self.progress.start(&params, outbox);
         let answered = self.call(request("initialize", params));
         Box::pin(async move {

@@ -240,9 +240,7 @@ impl Exchange {
 async fn refused(provider: &str, answer: Answer, idle: Duration) -> ModelFailure {
     let (status, retry_after) = (answer.status(), answer.retry_after_ms());
     let body = http::beginning(answer.bytes(), MAX_ERROR, idle).await;
-    let mut failure = refusal::of_status(provider, status, &body);
-    failure.provider_retry_after_ms = retry_after;
-    failure
+    refusal::of_status(provider, status, &body, retry_after)
 }
 
 /// Tells by its first character what a body is: the type that servers and proxies declare is often wrong.

@@ -51,8 +51,13 @@ const WORDS: &[(&str, u16)] = &[
     ("unavailable", 503),
 ];
 
-/// The failure that a status and a body mean.
-pub(super) fn of_status(provider: &str, status: u16, body: &[u8]) -> ModelFailure {
+/// The failure that a status and a body mean, and for how long the provider wants to be left alone.
+pub(super) fn of_status(
+    provider: &str,
+    status: u16,
+    body: &[u8],
+    retry_after_ms: Option<u64>,
+) -> ModelFailure {
     let text = String::from_utf8_lossy(body);
     let said =
         serde_json::from_str::<Value>(&text).map_or_else(|_| plain(&text), |body| said(&body));
@@ -60,8 +65,14 @@ pub(super) fn of_status(provider: &str, status: u16, body: &[u8]) -> ModelFailur
     let code = code(status, &lower);
     let hint = hint(&code);
     let colon = if said.is_empty() { "" } else { ": " };
-    let mut failure = failure(&code, format!("{provider} answered {status}{hint}{colon}{said}"));
+    // Before what was said: that may be long, and is what is cut off then.
+    let wait = retry_after_ms
+        .filter(|ms| *ms > 0)
+        .map_or_else(String::new, |ms| format!(", try again in {} s", ms.div_ceil(1000)));
+    let mut failure =
+        failure(&code, format!("{provider} answered {status}{hint}{wait}{colon}{said}"));
     failure.status = Some(status).filter(|status| (100..600).contains(status));
+    failure.provider_retry_after_ms = retry_after_ms;
     failure
 }
 
@@ -204,7 +215,7 @@ mod tests {
             (503, "", "SERVER"),
             (529, "", "SERVER"),
         ] {
-            let failure = of_status("p", status, body.as_bytes());
+            let failure = of_status("p", status, body.as_bytes(), None);
             assert_eq!((failure.code.as_str(), failure.status), (code, Some(status)), "{body}");
         }
     }
@@ -222,10 +233,10 @@ mod tests {
             ("plain", ": plain"),
             ("", ""),
         ] {
-            let failure = of_status("p", 418, body.as_bytes());
+            let failure = of_status("p", 418, body.as_bytes(), None);
             assert_eq!(failure.message, format!("p answered 418{said}"), "{body}");
         }
-        assert!(of_status("p", 402, b"").message.contains("balance"));
+        assert!(of_status("p", 402, b"", None).message.contains("balance"));
     }
 
     #[test]

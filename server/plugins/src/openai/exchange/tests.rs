@@ -213,7 +213,10 @@ async fn a_refusal_says_why_and_how_long_to_wait() {
     ]);
     let adapter = at(&model);
     let failure = failure_of(&adapter).await;
-    assert_eq!(failure.message, "p answered 429 (too many requests): slow down, [key]");
+    assert_eq!(
+        failure.message,
+        "p answered 429 (too many requests), try again in 2 s: slow down, [key]"
+    );
     assert_eq!((failure.code.as_str(), failure.status), ("RATE_LIMIT", Some(429)));
     assert_eq!(failure.provider_retry_after_ms, Some(2_000));
     assert_eq!(failure.request_id.as_deref(), Some("r-7"));
