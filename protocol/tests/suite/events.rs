@@ -5,7 +5,7 @@ use dsh_protocol::content::{ContentBlock, Usage};
 use dsh_protocol::error::{ErrorKind, RpcError};
 use dsh_protocol::event::Event;
 use dsh_protocol::notifications::{Notification, SessionChanged, SessionLagged};
-use dsh_protocol::turn::{Outcome, TurnEnd};
+use dsh_protocol::turn::{NoTurn, Outcome, TurnEnd};
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ fn check_json(value: &impl serde::Serialize, expected: &Value) {
 fn unions_are_tagged_and_words_are_kebab_case() {
     check_json(&TurnEnd::MaxTokens, &json!({ "kind": "max-tokens" }));
     check_json(
-        &Outcome::Rejected { reason: "no".into() },
+        &Outcome::NoTurn(NoTurn::Rejected { reason: "no".into() }),
         &json!({ "kind": "rejected", "reason": "no" }),
     );
     check_json(&FinishReason::ToolCalls, &json!("tool-calls"));
