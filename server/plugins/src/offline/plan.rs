@@ -24,6 +24,8 @@ use super::turn::Turn;
 /// How many matches the first search shows; when there are more, all are looked at without being shown.
 const SHOWN: u64 = 400;
 const ALL: u64 = 5000;
+/// A name on more lines than this is looked for among definitions only.
+const COMMON: usize = 8000;
 /// How many definitions are read around.
 const READS: usize = 3;
 /// How many lines are read before a line, to find what it is in.
@@ -73,6 +75,9 @@ impl Plan<'_> {
         }
         let (matches, is_wide) = match &lines {
             Some(lines) if !lines.partial => (lines.clone(), false),
+            // A name as common as this has more definitions than can be shown: no pass over the tree is spent
+            // on learning that.
+            Some(lines) if lines.total > COMMON => (self.all_defining(names).await?, true),
             Some(_) | None => match self.defining(names).await? {
                 (Lookup::Ask(call), _) => return Ok(Step::Calls(vec![call])),
                 (Lookup::Have(matches), is_wide) => (matches, is_wide),
@@ -130,12 +135,16 @@ impl Plan<'_> {
             GrepArguments { limit: Some(SHOWN), ..grep(definition::search_pattern(names)) };
         match self.grepped(&search).await? {
             Lookup::Have(shown) if shown.partial && self.question.want != Want::Uses => {
-                let all = GrepArguments { limit: Some(ALL), ..search };
-                let value = self.search.grep(all, self.cancel.clone()).await?.value;
-                Ok((Lookup::Have(results::grep_value(value)), true))
+                Ok((Lookup::Have(self.all_defining(names).await?), true))
             }
             lookup @ (Lookup::Have(_) | Lookup::Ask(_)) => Ok((lookup, false)),
         }
+    }
+
+    /// Every line that may define one of the names, without showing the search.
+    async fn all_defining(&self, names: &[Name]) -> Result<Matches, ToolFailure> {
+        let all = GrepArguments { limit: Some(ALL), ..grep(definition::search_pattern(names)) };
+        Ok(results::grep_value(self.search.grep(all, self.cancel.clone()).await?.value))
     }
 
     /// Whether prose is wanted beside or instead of definitions.

@@ -25,6 +25,8 @@ pub(super) struct Matches {
     pub shown: Vec<Sighting>,
     /// Whether there are others.
     pub partial: bool,
+    /// How many there are in all, as far as they were counted.
+    pub total: usize,
 }
 
 /// Consecutive lines of one file.
@@ -58,6 +60,7 @@ pub(super) fn grep(text: &str) -> Matches {
     // The header counts all, and the rest of a long text may have been stored elsewhere.
     let total = header.split(' ').find_map(|word| word.parse::<usize>().ok()).unwrap_or_default();
     matches.partial = total > matches.shown.len() || header.contains("at least");
+    matches.total = total;
     matches
 }
 
@@ -66,7 +69,8 @@ pub(super) fn grep_value(value: GrepValue) -> Matches {
     let partial = value.truncated;
     let shown = value.matches.unwrap_or_default();
     let shown = shown.into_iter().map(|found| sighting(&found.path, found.line, &found.text));
-    Matches { shown: shown.collect(), partial }
+    let total = usize::try_from(value.total).unwrap_or(usize::MAX);
+    Matches { shown: shown.collect(), partial, total }
 }
 
 /// The text of the `read` tool.
