@@ -359,7 +359,11 @@ async fn a_prompt_that_comes_before_the_cancelled_turn_has_ended_runs_after_it()
         assert!(cancelled.unwrap().cancelled);
         let message = receipt.unwrap().message_id;
         let waited = wait(&stage.agent, Some(&message)).await.unwrap();
-        assert_eq!((waited.outcome, waited.turn), (Outcome::Turn(TurnEnd::Completed), Some(2)), "{delivery:?}");
+        assert_eq!(
+            (waited.outcome, waited.turn),
+            (Outcome::Turn(TurnEnd::Completed), Some(2)),
+            "{delivery:?}"
+        );
         wait(&stage.agent, None).await.unwrap();
         stage.check();
     }
@@ -376,7 +380,10 @@ async fn a_steering_message_makes_an_answer_that_was_cut_go_on_with_its_tools() 
     stage.gate.notify_one();
     let waited = wait(&stage.agent, Some(&receipt.message_id)).await.unwrap();
     wait(&stage.agent, None).await.unwrap();
-    assert_eq!((waited.outcome, waited.text), (Outcome::Turn(TurnEnd::MaxTokens), "Done.".to_owned()));
+    assert_eq!(
+        (waited.outcome, waited.text),
+        (Outcome::Turn(TurnEnd::MaxTokens), "Done.".to_owned())
+    );
     stage.check();
     assert_eq!(stage.order("tool/result"), ["a-0"]);
 }
@@ -436,7 +443,10 @@ async fn a_failure_that_stays_ends_the_turn_after_some_tries() {
         let answers = (0..tries).map(|_| fails("", code)).collect();
         let stage = stage(Budgets::default(), 10, answers);
         let outcome = stage.complete("Go.").await;
-        assert!(matches!(outcome, Outcome::Turn(TurnEnd::Error { error }) if error.code == code), "{code}");
+        assert!(
+            matches!(outcome, Outcome::Turn(TurnEnd::Error { error }) if error.code == code),
+            "{code}"
+        );
         assert_eq!(stage.model.asked.lock().unwrap().len(), tries, "{code}");
     }
 }

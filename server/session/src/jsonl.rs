@@ -228,8 +228,12 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     };
     let mut paths = Vec::new();
     for entry in entries {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == EXTENSION) {
+        let entry = entry?;
+        let path = entry.path();
+        // A pipe of that name would be waited for when it is opened.
+        if entry.file_type()?.is_file()
+            && path.extension().is_some_and(|extension| extension == EXTENSION)
+        {
             paths.push(path);
         }
     }
