@@ -1601,7 +1601,7 @@
 ---@field ["session/subscribe"] { params: dsh.SessionSubscribeParams, result: dsh.SessionSubscribeResult }
 --- Ends a subscription.
 ---@field ["session/unsubscribe"] { params: dsh.SessionIdParams, result: dsh.NoParams }
---- Waits until a message's turn has ended, or until the session rests.
+--- Waits until a message's turn has ended, or until the session rests. Later requests are not held up.
 ---@field ["session/wait"] { params: dsh.SessionWaitParams, result: dsh.SessionWaitResult }
 --- Calls a tool on behalf of a person, through the same checks as an agent's calls.
 ---@field ["tool/call"] { params: dsh.ToolCallParams, result: dsh.ToolCallResult }
@@ -1688,7 +1688,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "6db2eedc36ee59587064dab0167d16cf521769d57f9f69875f8873210eb21197",
+  schema_hash = "b2d9099051f377cfb0deba9266b58d1ed812a2da1832e9bff045f845796ad8e1",
   methods = {
     "initialize",
     "shutdown",

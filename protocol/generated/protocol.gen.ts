@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "6db2eedc36ee59587064dab0167d16cf521769d57f9f69875f8873210eb21197";
+export const SCHEMA_HASH = "b2d9099051f377cfb0deba9266b58d1ed812a2da1832e9bff045f845796ad8e1";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -36,7 +36,7 @@ export interface Methods {
   "session/subscribe": { params: SessionSubscribeParams; result: SessionSubscribeResult };
   /** Ends a subscription. */
   "session/unsubscribe": { params: SessionIdParams; result: NoParams };
-  /** Waits until a message's turn has ended, or until the session rests. */
+  /** Waits until a message's turn has ended, or until the session rests. Later requests are not held up. */
   "session/wait": { params: SessionWaitParams; result: SessionWaitResult };
   /** Calls a tool on behalf of a person, through the same checks as an agent's calls. */
   "tool/call": { params: ToolCallParams; result: ToolCallResult };

@@ -145,7 +145,7 @@ methods! {
     "session/subscribe" SessionSubscribe(SessionSubscribeParams) -> SessionSubscribeResult, runs: session(session_id);
     /// Ends a subscription.
     "session/unsubscribe" SessionUnsubscribe(SessionIdParams) -> NoParams, runs: session(session_id);
-    /// Waits until a message's turn has ended, or until the session rests.
+    /// Waits until a message's turn has ended, or until the session rests. Later requests are not held up.
     "session/wait" SessionWait(SessionWaitParams) -> SessionWaitResult, runs: session(session_id);
 
     /// Calls a tool on behalf of a person, through the same checks as an agent's calls.

@@ -1,5 +1,7 @@
 //! Waits for what becomes of a prompt, or for a session to rest.
 
+use std::time::Duration;
+
 use dsh_protocol::content::Usage;
 use dsh_protocol::ids::MessageId;
 use dsh_protocol::session::SessionStatus;
@@ -7,6 +9,9 @@ use dsh_protocol::turn::{NoTurn, Outcome};
 use dsh_session::fold::{Fold, MessageState};
 
 use crate::agent::Agent;
+
+/// How often a session that is quiet here is looked at for what other processes append.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// What was waited for.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +51,10 @@ pub async fn wait(agent: &Agent, message: Option<&MessageId>) -> Result<Waited, 
     let mut events = agent.log().watch();
     let mut status = agent.watch_status();
     loop {
+        // A turn may run in another process: what it appends is looked for while nothing happens here.
+        if *status.borrow() != SessionStatus::Running {
+            let _ = agent.refresh().await;
+        }
         events.borrow_and_update();
         let now = *status.borrow_and_update();
         let waited = match message {
@@ -58,6 +67,7 @@ pub async fn wait(agent: &Agent, message: Option<&MessageId>) -> Result<Waited, 
         let changed = tokio::select! {
             changed = events.changed() => changed,
             changed = status.changed() => changed,
+            () = tokio::time::sleep(LOOK) => Ok(()),
         };
         if changed.is_err() {
             // The agent has closed: what waits now will not run here.
@@ -88,7 +98,8 @@ fn of_message(
 }
 
 fn of_session(fold: &Fold, status: SessionStatus) -> Option<Waited> {
-    if status == SessionStatus::Running {
+    // An open turn that is not run here is run by another process, or is closed before anybody may wait.
+    if status == SessionStatus::Running || fold.open_turn.is_some() {
         return None;
     }
     match fold.last_ended_turn() {

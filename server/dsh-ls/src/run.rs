@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow, bail};
 use dsh_protocol::content::{ContentBlock, visible_text};
 use dsh_protocol::event::{Event, EventData};
-use dsh_protocol::ids::SessionId;
+use dsh_protocol::ids::{ModelId, SessionId};
 use dsh_protocol::params::session::Delivery;
 use dsh_protocol::turn::{AbortReason, NoTurn, Outcome, TurnEnd};
 use dsh_runtime::agent::agent::{Agent, Cancel, Prompt};
@@ -41,10 +41,19 @@ pub(crate) async fn run(runtime: Runtime, args: RunArgs) -> ExitCode {
 }
 
 async fn ask(runtime: &Runtime, args: &RunArgs) -> anyhow::Result<u8> {
+    if args.server.workspace.len() > 1 {
+        bail!("a question is about one folder; give --workspace once");
+    }
     let text = prompt_text(args.prompt.as_deref())?;
     let folder = args.server.workspace.first().map(std::path::absolute).transpose()?;
     let folder = folder.as_deref().map(|folder| folder.to_string_lossy().into_owned());
     let workspace = runtime.workspace(folder.as_deref()).await?;
+    if let Some(name) = &args.server.model
+        && let Some(model) = ModelId::parse(name)
+        && workspace.models().adapter(&model.provider).is_none()
+    {
+        bail!("no adapter serves the provider `{}`", model.provider);
+    }
     let agent = session(&workspace, args).await?;
     if !args.quiet {
         announce(&workspace, &agent).await?;
@@ -57,7 +66,7 @@ async fn ask(runtime: &Runtime, args: &RunArgs) -> anyhow::Result<u8> {
         client_message_id: None,
     };
     let receipt = agent.prompt(prompt).await?;
-    let mut printer = Printer { json: args.json, quiet: args.quiet, cursor: after };
+    let mut printer = Printer { json: args.json, quiet: args.quiet, cursor: after, lost: None };
     let mut interrupted = false;
     let mut events = agent.log().watch();
     let waiting = wait(&agent, Some(&receipt.message_id));
@@ -80,7 +89,7 @@ async fn ask(runtime: &Runtime, args: &RunArgs) -> anyhow::Result<u8> {
     // Everything up to the turn's end is on disk before the process says that it is done.
     let _ = wait(&agent, None).await;
     printer.print(&agent);
-    Ok(conclude(args, &waited, interrupted))
+    Ok(conclude(args, printer, &waited, interrupted))
 }
 
 /// The prompt, from the command line or from standard input.
@@ -126,7 +135,7 @@ async fn session(workspace: &Arc<Workspace>, args: &RunArgs) -> anyhow::Result<A
 /// Says which model is asked and which others could be.
 async fn announce(workspace: &Workspace, agent: &Agent) -> anyhow::Result<()> {
     let model = agent.info().await?.model;
-    let mut line = format!("model {model}");
+    let mut line = format!("session {}, model {model}", agent.id());
     let others: Vec<String> = workspace
         .models()
         .list(&model)
@@ -141,10 +150,16 @@ async fn announce(workspace: &Workspace, agent: &Agent) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn conclude(args: &RunArgs, waited: &Waited, interrupted: bool) -> u8 {
+fn conclude(args: &RunArgs, printer: Printer, waited: &Waited, interrupted: bool) -> u8 {
+    let mut lost = printer.lost;
     if !args.json && !waited.text.is_empty() {
         let terminal = std::io::stdout().is_terminal();
-        print_line(&if terminal { printable(&waited.text) } else { waited.text.clone() });
+        let text = if terminal { printable(&waited.text) } else { waited.text.clone() };
+        lost = print_line(&text).err();
+    }
+    if let Some(error) = lost {
+        complain(&format!("the answer cannot be written: {error}"));
+        return FAILED;
     }
     let (code, complaint) = match &waited.outcome {
         Outcome::Turn(end) => of_turn(end, interrupted),
@@ -183,6 +198,8 @@ struct Printer {
     json: bool,
     quiet: bool,
     cursor: i64,
+    /// Why a line could not be written.
+    lost: Option<std::io::Error>,
 }
 
 impl Printer {
@@ -193,7 +210,8 @@ impl Printer {
             self.cursor = i64::try_from(last.seq).unwrap_or(i64::MAX);
             for event in &page.events {
                 if self.json {
-                    print_line(&serde_json::to_string(event.as_ref()).unwrap_or_default());
+                    let line = serde_json::to_string(event.as_ref()).unwrap_or_default();
+                    self.lost = self.lost.take().or(print_line(&line).err());
                 }
                 if !self.quiet {
                     show(event);
@@ -228,9 +246,12 @@ fn shortened(text: &str) -> String {
 }
 
 /// A reader that has gone away, as `head` does, is no error.
-fn print_line(text: &str) {
+fn print_line(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 fn progress(text: &str) {

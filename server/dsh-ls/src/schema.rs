@@ -13,6 +13,9 @@ pub(crate) fn print(args: &SchemaArgs) -> anyhow::Result<ExitCode> {
         (false, true) => TYPESCRIPT,
         (false, false) => LUA,
     };
-    std::io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(ExitCode::SUCCESS)
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        // A reader that has seen enough, as `head` has, is no error.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        Ok(()) | Err(_) => Ok(ExitCode::SUCCESS),
+    }
 }

@@ -88,8 +88,16 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawV
 
 /// Reads one frame.
 pub(crate) fn read(bytes: &[u8]) -> Result<Incoming, Refused> {
+    if !bytes.trim_ascii_start().starts_with(b"{") {
+        return Err(not_an_object(bytes));
+    }
     let envelope: Envelope =
         serde_json::from_slice(bytes).map_err(|error| unreadable(bytes, &error))?;
+    if let Some(raw) = &envelope.id
+        && let Err(error) = serde_json::from_str::<Value>(raw.get())
+    {
+        return Err(unreadable(b"", &error));
+    }
     let id = envelope.id.as_deref().map(|raw| RequestId::read(raw).ok_or(()));
     let refuse = |message: &str| Refused {
         id: id.clone().and_then(Result::ok),
@@ -115,16 +123,24 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Incoming, Refused> {
     }
 }
 
-/// Why a frame could not be taken apart: not JSON, or JSON of another shape.
+/// Why a frame that does not begin like a request is none.
+fn not_an_object(bytes: &[u8]) -> Refused {
+    if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
+        return unreadable(bytes, &error);
+    }
+    let message = if bytes.trim_ascii_start().starts_with(b"[") {
+        "batches are not supported; send one frame for each request"
+    } else {
+        "a request is a JSON object"
+    };
+    Refused { id: None, error: RpcError::new(ErrorCode::InvalidRequest, message) }
+}
+
+/// Why a frame could not be taken apart: not JSON, or a request with a field twice.
 fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Refused {
     if error.is_data() {
-        let batch = bytes.trim_ascii_start().starts_with(b"[");
-        let message = if batch {
-            "batches are not supported; send one frame for each request".to_owned()
-        } else {
-            format!("not a request: {error}")
-        };
-        return Refused { id: None, error: RpcError::new(ErrorCode::InvalidRequest, message) };
+        let error = RpcError::new(ErrorCode::InvalidRequest, format!("not a request: {error}"));
+        return Refused { id: None, error };
     }
     let error = RpcError::new(ErrorCode::Parse, format!("not valid JSON: {error}"));
     Refused { id: recover_id(bytes), error }

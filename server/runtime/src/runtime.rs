@@ -162,6 +162,9 @@ impl Runtime {
                 let path = folder_path(name)?;
                 let canonical = std::fs::canonicalize(&path)
                     .map_err(|_| FolderNameError::NotFound(path.display().to_string()))?;
+                if !canonical.is_dir() {
+                    return Err(FolderNameError::NotFound(path.display().to_string()).into());
+                }
                 if !open.contains(&canonical) {
                     return Err(WorkspaceError::NotOpen(canonical.display().to_string()));
                 }

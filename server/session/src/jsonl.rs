@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use dsh_protocol::event::Event;
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::session::FileHeader;
+use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
 use crate::store::{BoxFuture, Sink, StorageError, Store, StoreError, Stored, Summary};
@@ -23,6 +24,9 @@ mod sink;
 use sink::FileSink;
 
 const EXTENSION: &str = "jsonl";
+
+/// The flag as the standard library takes it.
+const O_NONBLOCK: i32 = OFlags::NONBLOCK.bits().cast_signed();
 
 /// The logs of one workspace folder.
 #[derive(Clone)]
@@ -87,6 +91,9 @@ impl JsonlStore {
             }
             Err(error) => return Err(storage("open", &path, &error)),
         };
+        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            return Err(StoreError::Unsupported("it is not a regular file".to_owned()));
+        }
         let log = read::log(&file).map_err(|error| error.in_file(&path))?;
         let sink = Arc::new(FileSink::new(file, path, log.length, log.events.len() as u64));
         Ok(Stored { header: log.header, events: log.events, sink })
@@ -215,7 +222,8 @@ fn create_folder(folder: &Path) -> io::Result<()> {
 
 fn open_options() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.read(true).append(true).mode(0o600);
+    // Opening a pipe must not wait for somebody at its other end.
+    options.read(true).append(true).mode(0o600).custom_flags(O_NONBLOCK);
     options
 }
 

@@ -96,7 +96,7 @@ pub trait Sink: Send + Sync {
 
 /// A log that could not be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the session's log cannot be written: {0}")]
+#[error("the session's log cannot be used: {0}")]
 pub struct StorageError(pub String);
 
 /// Why the right to append could not be taken.

@@ -49,6 +49,8 @@ fn bad_frames_are_refused_with_the_id_where_there_is_one() {
         ("[1]", "-32600 id null"),
         (r#"[{"jsonrpc":"2.0","id":1,"method":"x"}]"#, "-32600 id null"),
         ("7", "-32600 id null"),
+        ("null", "-32600 id null"),
+        (r#"{"jsonrpc":"2.0","id":"\ud800","method":"a"}"#, "-32700 id null"),
         ("\u{feff}{}", "-32700 id null"),
         ("nonsense", "-32700 id null"),
         (r#"{"jsonrpc":"2.0","id":3,"method":"a","params":{"n":NaN}}"#, "-32700 id 3"),

@@ -216,7 +216,7 @@ pub(crate) async fn wait(
     cx: &Cx,
     params: SessionWaitParams,
 ) -> Result<SessionWaitResult, RpcError> {
-    let agent = agent(cx, &params.session_id).await?;
+    let agent = repaired(cx, &params.session_id).await?;
     let message = params.message_id.as_ref();
     let patience = async {
         match params.timeout_ms {
