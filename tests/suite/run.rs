@@ -102,11 +102,25 @@ fn bad_usage_exits_with_2_and_begins_no_session() {
 }
 
 #[test]
-fn an_unknown_provider_fails_the_turn() {
+fn an_unknown_provider_is_bad_usage_and_leaves_no_session() {
     let world = World::new();
     let output = world.run(["run", "--quiet", "--model", "nobody/x", "Go."]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(texts(&output).1.contains("`nobody`"));
+    assert!(world.logs().is_empty(), "{:?}", world.logs());
+}
+
+#[test]
+fn a_question_is_about_one_folder_and_an_answer_that_is_lost_is_a_failure() {
+    let world = World::new();
+    let output = world.run(["run", "--workspace", ".", "--workspace", ".", "Go."]);
+    assert_eq!(output.status.code(), Some(2));
+    let model = world.model(Script::new().say("Yes."));
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = world.command(["run", "--quiet", "--model", &model, "Go."]);
+    let output = command.stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(texts(&output).1.contains("NO_ADAPTER"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot be written"));
 }
 
 #[test]

@@ -121,6 +121,26 @@ fn a_list_says_which_sessions_another_process_writes() {
 }
 
 #[test]
+fn a_wait_in_one_process_ends_with_the_turn_that_the_other_runs() {
+    let world = World::new();
+    let model = world.model(Script::parse("say Half\nwait 10000"));
+    let (mut first, mut second) = (world.start(&model), world.start(&model));
+    first.session("s");
+    second.request("session/get", json!({ "sessionId": "s" }));
+    let message = first.prompt("s", "First.");
+    first.text("s", "Half");
+    let early = json!({ "sessionId": "s", "messageId": message, "timeoutMs": 1 });
+    assert_eq!(second.request("session/wait", early)["outcome"]["kind"], "pending");
+    let waits = [json!({ "sessionId": "s" }), json!({ "sessionId": "s", "messageId": message })]
+        .map(|params| second.ask("session/wait", params));
+    first.request("session/cancel", json!({ "sessionId": "s" }));
+    for wait in waits {
+        let waited = second.result(wait);
+        assert_eq!(waited["outcome"]["kind"], "aborted", "{waited}");
+    }
+}
+
+#[test]
 fn a_queue_that_one_process_left_is_emptied_by_a_cancel_from_the_other() {
     let world = World::new();
     let model = world.model(Script::new().say("Here."));

@@ -3,6 +3,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use dsh_protocol::event::{EventData, InboxSpliced, InboxTarget, SpliceOutcome};
 use dsh_protocol::ids::MessageId;
@@ -24,6 +25,11 @@ use crate::turn::{Turn, TurnCancel};
 
 /// How many commands may wait for the task.
 const COMMANDS: usize = 64;
+
+/// How often, and after which pause each, the right to append is asked for again while another process has it
+/// and runs no turn.
+const LOOKS: u32 = 200;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
 /// The session's task.
 struct Actor {
@@ -250,12 +256,28 @@ impl Actor {
     }
 
     /// Takes the right to append, unless this process has it, and closes what a crash left open.
+    ///
+    /// Another process that has the right but runs no turn is about to give it back: that is waited for.
     async fn lease(&mut self) -> Result<(), CommandError> {
-        if !self.leased {
-            self.writer.acquire().await?;
-            self.leased = true;
-            repair(&self.writer)?;
+        if self.leased {
+            return Ok(());
         }
+        let mut looks = 0;
+        loop {
+            let refused = match self.writer.acquire().await.map_err(CommandError::from) {
+                Ok(()) => break,
+                Err(refused) => refused,
+            };
+            self.refresh().await;
+            let runs_a_turn = self.writer.log().read(|fold| fold.open_turn.is_some());
+            if refused != CommandError::WriterConflict || runs_a_turn || looks == LOOKS {
+                return Err(refused);
+            }
+            looks += 1;
+            tokio::time::sleep(BETWEEN_LOOKS).await;
+        }
+        self.leased = true;
+        repair(&self.writer)?;
         Ok(())
     }
 
