@@ -92,8 +92,13 @@ fn one_name(
     occurrences: &Matches,
     reads: &[Window],
 ) {
-    let defined: Vec<Found> = found.iter().map(|found| (*found).clone()).collect();
-    let uses = rank::uses(&name.name, occurrences, &defined);
+    // An implementation for it is a use of it.
+    let is_own = |found: &&&Found| found.definition.strength >= LOCAL;
+    let defined: Vec<Found> = found.iter().filter(is_own).map(|found| (*found).clone()).collect();
+    let (imported, found): (Vec<&Found>, Vec<&Found>) =
+        found.iter().copied().partition(|found| is_imported(found, &defined, reads));
+    let mut uses = rank::uses(&name.name, occurrences, &defined);
+    uses.extend(imported.iter().map(|found| found.at.clone()));
     if question.want == Want::Uses {
         write_uses(text, name, &uses, LISTED_CALLERS);
     }
@@ -110,10 +115,23 @@ fn one_name(
     }
     let is_part = write_parts(text, name, &parts, is_strong, reads);
     if !is_strong && !is_part {
-        write_undefined(text, name, found, occurrences, &uses, question.want == Want::Uses);
+        write_undefined(text, name, &found, occurrences, &uses, question.want == Want::Uses);
     } else if question.want != Want::Uses {
         write_uses(text, name, &uses, LISTED_USES);
     }
+}
+
+/// A line of a list of imports looks like a variant. Where one has turned out to be an import and none to be a
+/// variant, those that were not read are imports as well.
+fn is_imported(found: &Found, all: &[Found], reads: &[Window]) -> bool {
+    let is_doubtful = |found: &Found| (DOUBTFUL..PART - 5).contains(&found.definition.strength);
+    let imports = |found: &Found| reads.iter().any(|window| quote::imports(window, &found.at));
+    let encloses = |found: &Found| reads.iter().any(|window| enclosing(window, &found.at));
+    let mut doubtful = all.iter().filter(|found| is_doubtful(found));
+    let is_list = found.at.text.trim_end().ends_with(',') && found.definition.kind == "variant";
+    is_doubtful(found)
+        && is_list
+        && (imports(found) || all.iter().any(imports) && !doubtful.any(encloses))
 }
 
 fn write_definitions(text: &mut String, name: &Name, found: &[&Found], reads: &[Window]) {
@@ -256,7 +274,13 @@ pub(super) fn files(question: &Question, paths: &[String], reads: &[Window]) -> 
     }
     text.push('\n');
     for window in reads {
-        text.push_str(&quote::opening(window));
+        let at = question.line.and_then(|line| window.position(line));
+        text.push_str(&at.map_or_else(|| quote::opening(window), |at| quote::around(window, at)));
+    }
+    if let Some(line) = question.line
+        && !reads.iter().any(|window| window.position(line).is_some())
+    {
+        let _ = writeln!(text, "Line {line} could not be shown.\n");
     }
     finished(&text)
 }

@@ -3,6 +3,7 @@
 //! The pattern runs over a whole tree, so it is generous and has the name in each of its branches, which
 //! lets the search skip quickly to lines with the name. The judgement looks at one line at a time.
 
+mod keyword;
 mod member;
 mod shape;
 #[cfg(test)]
@@ -47,7 +48,7 @@ const KEYWORDS: &str = concat!(
     r"fn|struct|enum|union|trait|type|const|static|mod|macro|function|class|interface|namespace|module|let|var|val|def|defp",
     r"|defmacro|defmodule|defstruct|defn|defun|defmethod|defvar|define|func|fun|object|record|protocol|typealias|actor|sub",
     r"|proc|message|service|rpc|package|newtype|data|alias|table|view|procedure|trigger|index|typedef|concept|delegate",
-    r"|extension|component|event|task|template|case|undef|constexpr|annotation",
+    r"|extension|component|event|task|template|case|undef|constexpr|annotation|using",
 );
 
 /// A regular expression for `grep` that finds the lines which may define one of the names, or the type
@@ -66,6 +67,7 @@ pub(super) fn search_pattern(names: &[Name]) -> String {
         r#"^[ \t]*(?:[\w$<>,.*&\[\]?~#@"'{} \t-]|::|\([\w ,()]*\))*"#.to_owned(),
         r"^[ \t]*[A-Z][A-Z0-9_]*\s*\((?:[\w ]+,\s*)?".to_owned(),
         r#"defineProperty\(.*["']"#.to_owned(),
+        r"^[ \t]*typedef\b[\w \t*&]*\([\w \t]*\*+[ \t]*".to_owned(),
     ];
     format!("(?:{})(?:{})(?:[^.]|$)", prefixes.join("|"), wanted.join("|"))
 }
@@ -87,8 +89,11 @@ pub(super) fn opens(line: &str, container: &str) -> bool {
 pub(super) fn judge(path: &str, line: &str, name: &str) -> Option<Definition> {
     let language = Language::of(path);
     let trimmed = line.trim_start();
-    if language == Language::Prose || language.is_comment(trimmed) || IMPORT.is_match(trimmed) {
+    if language == Language::Prose || language.is_comment(trimmed) {
         return None;
+    }
+    if IMPORT.is_match(trimmed) {
+        return find_word(line, name).find_map(|at| alias(language, trimmed, &line[..at]));
     }
     let found = find_word(line, name).filter_map(|at| {
         let place =
@@ -96,6 +101,17 @@ pub(super) fn judge(path: &str, line: &str, name: &str) -> Option<Definition> {
         place.judge()
     });
     found.max_by_key(|definition| definition.strength)
+}
+
+/// `import a as name` and `pub use a as name`: other files know a thing by the second one.
+fn alias(language: Language, line: &str, before: &str) -> Option<Definition> {
+    let has_aliases = matches!(language, Language::Rust | Language::Python | Language::Script);
+    if !has_aliases || !before.ends_with(" as ") {
+        return None;
+    }
+    let is_public = line.starts_with("pub") || line.starts_with("export");
+    let strength = if is_public { ANNOUNCED - 5 } else { LOCAL + 10 };
+    Some(Definition { kind: "import alias".to_owned(), strength, is_public })
 }
 
 /// The places where `name` stands alone in `line`.
@@ -152,226 +168,8 @@ impl Place<'_> {
         // A lone `'` may be a lifetime or a character of prose.
         odd('"') || (odd('\'') && self.before.trim_start().ends_with('\'')) || odd('`')
     }
-
-    /// A definition that begins with a keyword.
-    fn by_keyword(&self) -> Option<Definition> {
-        let captures = KEYWORD_BEFORE.captures(self.before)?;
-        let found = captures.name("keyword")?;
-        let keyword = found.as_str().to_ascii_lowercase();
-        let glue = captures.name("glue").map_or("", |glue| glue.as_str());
-        let after = self.after.trim_start();
-        let lead = self.before[..found.start()].trim();
-        // `const fn name` and `enum class name`: the last word says what it is.
-        let last = glue.split_whitespace().rfind(|word| INNER_KEYWORDS.contains(word));
-        let keyword = last.unwrap_or(keyword.as_str());
-        match keyword {
-            "impl" => self.found("implementation", IMPL),
-            "let" | "var" | "val" | "const" | "constexpr" | "static" | "defvar" => {
-                self.binding(keyword, lead, after)
-            }
-            "struct" | "enum" | "union" | "class" | "interface" => {
-                self.type_by_keyword(keyword, glue, after)
-            }
-            "case" if self.language == Language::Ruby || after.starts_with(':') => None,
-            "case" if lead.is_empty() && self.language != Language::Rust => {
-                self.found("variant", DOUBTFUL)
-            }
-            "type" | "mod" | "module" | "namespace" | "package" | "object" | "record" | "data"
-            | "index" | "view" | "table" | "task" | "message" | "service" | "event"
-            | "component" | "alias" | "extension" | "protocol" | "template" | "macro" | "sub"
-            | "procedure" | "trigger" | "annotation" => self.by_soft_keyword(keyword, lead, after),
-            "define"
-                if self.language == Language::C || lead.ends_with('#') || lead.ends_with('(') =>
-            {
-                self.found(if lead.ends_with('#') { "macro" } else { "definition" }, BODY)
-            }
-            "case" | "define" | "typedef" | "undef" => None,
-            "func" | "fn" | "def" | "defp" | "fun" | "function" | "function*" | "proc" | "defn"
-            | "defun" | "defmethod" | "rpc" => self.function_by_keyword(after),
-            "macro_rules!" | "defmacro" => self.found("macro", BODY),
-            other if other.starts_with("create") => self.found("SQL object", BODY),
-            other => self.found(other, BODY),
-        }
-    }
-
-    fn function_by_keyword(&self, after: &str) -> Option<Definition> {
-        let is_signature = self.line.trim_end().ends_with(';')
-            && !self.line.contains('{')
-            && matches!(self.language, Language::Rust | Language::Script);
-        if self.language == Language::Rust && after.starts_with(',') {
-            return None;
-        }
-        self.found("function", if is_signature { ANNOUNCED + 15 } else { BODY })
-    }
-
-    /// C's `struct name *x` is a use, and `struct name;` only announces.
-    fn type_by_keyword(&self, keyword: &str, glue: &str, after: &str) -> Option<Definition> {
-        let can_be_use = matches!(self.language, Language::C | Language::Other | Language::Go);
-        let begins = after.is_empty()
-            || ["{", ":", "<", "(", "//", "/*", "\\"].iter().any(|mark| after.starts_with(mark))
-            || ["final", "extends", "implements", "where", "permits", "sealed"]
-                .iter()
-                .any(|word| after.starts_with(word));
-        if after.starts_with(';') && can_be_use {
-            return self.found(keyword, STRONG + 2);
-        }
-        if can_be_use && (!begins || glue.contains('(') || after.starts_with("::")) {
-            return None;
-        }
-        if after.starts_with([',', ')', '.', '=', '"', '\'']) && self.language != Language::Script {
-            return None;
-        }
-        self.found(keyword, BODY)
-    }
-
-    /// Words that are keywords in one language and names or prose in others.
-    fn by_soft_keyword(&self, keyword: &str, lead: &str, after: &str) -> Option<Definition> {
-        let modifiers = lead.split_whitespace().all(|word| {
-            word.starts_with("pub") || word.starts_with('(') || MODIFIERS.contains(&word)
-        });
-        let is_said = after.is_empty()
-            || after
-                .starts_with(['{', '=', ':', ';', '<', '(', '[', '\'', '"', ')', '|', '.', '\\'])
-            || after.split_whitespace().next().is_some_and(|word| {
-                let go_type = self.language == Language::Go && keyword == "type";
-                go_type
-                    || [
-                        "extends",
-                        "where",
-                        "do",
-                        "is",
-                        "as",
-                        "on",
-                        "implements",
-                        "of",
-                        "struct",
-                        "interface",
-                    ]
-                    .contains(&word)
-            });
-        if !modifiers || !is_said || after.starts_with("==") {
-            return None;
-        }
-        let kind = match (keyword, self.language) {
-            ("mod", _) => "module",
-            ("sub", _) => "function",
-            (word, _) => word,
-        };
-        let is_own = !matches!(
-            (keyword, self.language),
-            (
-                "object"
-                    | "data"
-                    | "index"
-                    | "view"
-                    | "table"
-                    | "task"
-                    | "message"
-                    | "event"
-                    | "alias"
-                    | "record",
-                Language::C
-            ) | ("package", Language::Script | Language::Python)
-        );
-        self.found(kind, if is_own { BODY } else { DOUBTFUL })
-    }
-
-    /// `let`, `const` and the like: a global, a member, or a local by where they stand.
-    fn binding(&self, keyword: &str, lead: &str, after: &str) -> Option<Definition> {
-        if !after.is_empty()
-            && !after.starts_with(['=', ':', ';', ',', '[', '<', '(', '?', '!', ')'])
-            && self.language != Language::Go
-        {
-            return None;
-        }
-        if after.starts_with("::") {
-            return None;
-        }
-        let is_function = FUNCTION_VALUE.is_match(after);
-        let is_shown =
-            lead.starts_with("pub") || lead.contains("export") || lead.contains("public");
-        let is_constant = keyword == "const" || keyword == "static" || keyword == "constexpr";
-        if after.contains("require(") || after.starts_with("= import") {
-            return self.found("import", LOCAL);
-        }
-        if is_function {
-            let strength = if self.is_at_margin() || is_shown { BODY } else { STRONG + 10 };
-            return self.found("function", strength);
-        }
-        if self.language == Language::Rust {
-            return match keyword {
-                "let" => self.found("local variable", LOCAL),
-                "static" => self.found("static", BODY),
-                _ => self.found("constant", BODY),
-            };
-        }
-        if self.is_at_margin() || is_shown {
-            return self.found(if is_constant { "constant" } else { "variable" }, BODY - 5);
-        }
-        if self.language == Language::Script && lead.is_empty() {
-            return self.found("local variable", LOCAL + 5);
-        }
-        if is_constant { self.found("constant", STRONG) } else { self.found("variable", DOUBTFUL) }
-    }
 }
 
-/// What a name is when it stands behind another keyword.
-const INNER_KEYWORDS: &[&str] =
-    &["fn", "func", "function", "function*", "fun", "class", "struct", "enum", "type"];
-
-const MODIFIERS: &[&str] = &[
-    "export",
-    "default",
-    "declare",
-    "public",
-    "private",
-    "protected",
-    "internal",
-    "static",
-    "abstract",
-    "final",
-    "sealed",
-    "partial",
-    "open",
-    "data",
-    "inline",
-    "unsafe",
-    "async",
-    "const",
-    "global",
-    "local",
-    "case",
-    "companion",
-    "implicit",
-    "lazy",
-    "override",
-    "fileprivate",
-    "indirect",
-    "@",
-    "(",
-    "{",
-    "}",
-    "else",
-    "newtype",
-    "opaque",
-    "or",
-    "CREATE",
-    "create",
-    "crate)",
-    "super)",
-    "in",
-];
-
-static KEYWORD_BEFORE: LazyLock<Regex> = LazyLock::new(|| {
-    let glue = concat!(
-        r"(?P<glue>(?:mut |ref |class |struct |enum |fn |fun |func |async |unsafe |inline |function\*? |type |static ",
-        r"|const |if not exists |or replace |IF NOT EXISTS |\([^)]*\)\s*|<[^>]*>\s*)*",
-        r#"[*&"'`(]*(?:[\w$@]+(?:<[^>]*>)?(?:\.|::|:|#))*["'`]?)$"#,
-    );
-    pattern(&format!(
-        r"(?:^|[^\w.$])(?P<keyword>{KEYWORDS}|impl|macro_rules!|(?i:create\s+(?:[\w ]+?)??(?:table|view|index|function|procedure|trigger|type)))(?:\*?\s+|\s*\*\s*|\s*\(){glue}"
-    ))
-});
 static CONTAINER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"^\s*(?:[\w()]+\s+)*(?:impl|class|struct|trait|enum|interface|mod|namespace|module|object)\b",

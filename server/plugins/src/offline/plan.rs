@@ -3,6 +3,8 @@
 //! Nothing is remembered between steps: the question is read again and the results are taken from the
 //! conversation, so the same conversation always leads to the same step.
 
+mod names;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -13,24 +15,18 @@ use serde_json::{Value, to_value};
 use tokio_util::sync::CancellationToken;
 
 use super::answer;
-use super::definition::{self, STRONG};
+use super::definition::STRONG;
 use super::passages::{self, Passage};
-use super::question::{Name, Question, Want};
-use super::rank::{self, Found};
+use super::question::{Question, Want};
+use super::rank::Found;
 use super::reply::{Call, Step};
 use super::results::{self, Matches, Window};
 use super::turn::Turn;
 
-/// How many matches the first search shows; when there are more, all are looked at without being shown.
+/// How many matches a search shows.
 const SHOWN: u64 = 400;
-const ALL: u64 = 5000;
-/// A name on more lines than this is looked for among definitions only.
-const COMMON: usize = 8000;
 /// How many definitions are read around.
 const READS: usize = 3;
-/// How many lines are read before a line, to find what it is in.
-const BEFORE: u64 = 60;
-const READ_LINES: u64 = 90;
 
 /// What a step is decided from.
 pub(super) struct Plan<'p> {
@@ -62,91 +58,6 @@ impl Plan<'_> {
         step.unwrap_or_else(|failure| Step::Say(answer::failure(&failure.message)))
     }
 
-    async fn names(&self, names: &[Name]) -> Result<Step, ToolFailure> {
-        // One look at every line that has the name is enough, and tells of its uses as well; unless there are
-        // too many of them, or what a qualified name stands in matters.
-        let mut lines = None;
-        if names.iter().all(|name| name.qualifiers.is_empty()) {
-            let search = GrepArguments { limit: Some(SHOWN), ..grep(rank::exact_pattern(names)) };
-            match self.grepped(&search).await? {
-                Lookup::Ask(call) => return Ok(Step::Calls(vec![call])),
-                Lookup::Have(found) => lines = Some(found),
-            }
-        }
-        let (matches, is_wide) = match &lines {
-            Some(lines) if !lines.partial => (lines.clone(), false),
-            // A name as common as this has more definitions than can be shown: no pass over the tree is spent
-            // on learning that.
-            Some(lines) if lines.total > COMMON => (self.all_defining(names).await?, true),
-            Some(_) | None => match self.defining(names).await? {
-                (Lookup::Ask(call), _) => return Ok(Step::Calls(vec![call])),
-                (Lookup::Have(matches), is_wide) => (matches, is_wide),
-            },
-        };
-        let found = rank::definitions(names, &matches);
-        let is_defined =
-            found.iter().any(|found| found.definition.strength >= definition::DOUBTFUL);
-        let uses = GrepArguments {
-            limit: Some(SHOWN / 2),
-            ..grep(if is_defined { rank::exact_pattern(names) } else { rank::loose_pattern(names) })
-        };
-        let known_uses = lines.as_ref().filter(|_| is_defined);
-        let wants_uses = !is_wide && known_uses.is_none();
-        let searches = 2 + usize::from(lines.as_ref().is_some_and(|lines| lines.partial));
-        let is_first_look = self.turn.rounds < searches && self.reads().is_empty();
-        let passages = if is_first_look && self.wants_passages(&found) {
-            passages::find(self.search, self.question, self.cancel).await?
-        } else {
-            Vec::new()
-        };
-        if is_first_look {
-            let mut calls = if is_wide { Vec::new() } else { self.reads_of(&found) };
-            calls.extend(passages.iter().filter_map(|passage| self.read_passage(passage)));
-            if wants_uses && (passages.is_empty() || !is_defined) && self.tools.contains("grep") {
-                calls.push(call("grep", &uses));
-            }
-            if !calls.is_empty() {
-                return Ok(Step::Calls(calls));
-            }
-        }
-        let occurrences = if wants_uses && (passages.is_empty() || !is_defined) {
-            match self.grepped(&uses).await? {
-                Lookup::Have(matches) => matches,
-                Lookup::Ask(_) => Matches::default(),
-            }
-        } else {
-            known_uses.filter(|_| !is_wide).cloned().unwrap_or_default()
-        };
-        let reads = self.reads();
-        Ok(Step::Say(answer::names(
-            self.question,
-            &found,
-            &occurrences,
-            &reads,
-            self.turn.failure(),
-        )))
-    }
-
-    /// The lines that may define one of the names, and whether there are too many to show. The best one may be
-    /// among those that were not shown: that takes another pass over the tree, so the answer is said at once,
-    /// for a later step would make it again.
-    async fn defining(&self, names: &[Name]) -> Result<(Lookup, bool), ToolFailure> {
-        let search =
-            GrepArguments { limit: Some(SHOWN), ..grep(definition::search_pattern(names)) };
-        match self.grepped(&search).await? {
-            Lookup::Have(shown) if shown.partial && self.question.want != Want::Uses => {
-                Ok((Lookup::Have(self.all_defining(names).await?), true))
-            }
-            lookup @ (Lookup::Have(_) | Lookup::Ask(_)) => Ok((lookup, false)),
-        }
-    }
-
-    /// Every line that may define one of the names, without showing the search.
-    async fn all_defining(&self, names: &[Name]) -> Result<Matches, ToolFailure> {
-        let all = GrepArguments { limit: Some(ALL), ..grep(definition::search_pattern(names)) };
-        Ok(results::grep_value(self.search.grep(all, self.cancel.clone()).await?.value))
-    }
-
     /// Whether prose is wanted beside or instead of definitions.
     fn wants_passages(&self, found: &[Found]) -> bool {
         let is_strong = found.iter().any(|found| found.definition.strength >= STRONG);
@@ -172,7 +83,8 @@ impl Plan<'_> {
         }
         let reads = self.reads();
         if reads.is_empty() && !paths.is_empty() && self.tools.contains("read") {
-            let read = |path: &String| read_call(path, 1, 60);
+            let first = self.question.line.map_or(1, |line| line.saturating_sub(30).max(1));
+            let read = |path: &String| read_call(path, first, 60);
             return Ok(Step::Calls(paths.iter().take(READS).map(read).collect()));
         }
         Ok(Step::Say(answer::files(self.question, &paths, &reads)))
@@ -271,27 +183,6 @@ impl Plan<'_> {
             .results("read")
             .filter_map(|done| results::read(done.result.as_ref().ok()?))
             .collect()
-    }
-
-    fn reads_of(&self, found: &[Found]) -> Vec<Call> {
-        let mut calls: Vec<Call> = Vec::new();
-        let is_strong = found.iter().any(|found| found.definition.strength >= STRONG);
-        // Doubtful ones are read with what is before them, to see what they are in.
-        let count = if is_strong { READS } else { READS * 2 };
-        for found in found
-            .iter()
-            .filter(|found| found.definition.strength >= definition::DOUBTFUL)
-            .take(count)
-        {
-            let before = if is_strong { 12 } else { BEFORE };
-            let offset = found.at.line.saturating_sub(before).max(1);
-            let limit = if is_strong { 36 } else { READ_LINES };
-            let call = read_call(&found.at.path, offset, limit);
-            if self.tools.contains("read") && !found.at.cut && !calls.contains(&call) {
-                calls.push(call);
-            }
-        }
-        calls
     }
 
     fn read_passage(&self, passage: &Passage) -> Option<Call> {

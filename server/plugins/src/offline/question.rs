@@ -56,6 +56,8 @@ pub(super) struct Question {
     pub names: Vec<Name>,
     /// File names or paths.
     pub files: Vec<String>,
+    /// The line of the first file that is meant: `src/main.rs:12`.
+    pub line: Option<u64>,
     /// A quoted text that is no identifier: a message, say.
     pub phrase: Option<String>,
     pub terms: Vec<Term>,
@@ -94,6 +96,7 @@ impl Question {
             want: forms::want(text),
             names: Vec::new(),
             files: Vec::new(),
+            line: None,
             phrase: None,
             terms: Vec::new(),
             about_use: forms::is_about_use(text),
@@ -149,7 +152,7 @@ impl Question {
                 continue;
             };
             match reference(quoted) {
-                Some(Reference::File(file)) => self.add_file(file),
+                Some(Reference::File(file, line)) => self.add_file(file, line),
                 Some(Reference::Name(name)) => self.add_name(Name { is_code: true, ..name }),
                 None if !quoted.is_empty() && self.phrase.is_none() => {
                     self.phrase = Some(quoted.to_owned());
@@ -169,7 +172,7 @@ impl Question {
             let token =
                 token.strip_suffix("'s").or_else(|| token.strip_suffix("’s")).unwrap_or(token);
             match reference(token.trim_end_matches(':')) {
-                Some(Reference::File(file)) => self.add_file(file),
+                Some(Reference::File(file, line)) => self.add_file(file, line),
                 Some(Reference::Name(name)) if name.is_code => self.add_name(name),
                 Some(Reference::Name(_)) | None => {}
             }
@@ -204,7 +207,10 @@ impl Question {
         }
     }
 
-    fn add_file(&mut self, file: String) {
+    fn add_file(&mut self, file: String, line: Option<u64>) {
+        if self.files.is_empty() {
+            self.line = line;
+        }
         if self.files.len() < MAX_NAMES && !self.files.contains(&file) {
             self.files.push(file);
         }
@@ -216,7 +222,8 @@ fn same_stem(one: &str, other: &str) -> bool {
 }
 
 enum Reference {
-    File(String),
+    /// Its path, and a line of it.
+    File(String, Option<u64>),
     Name(Name),
 }
 
@@ -225,9 +232,12 @@ fn reference(token: &str) -> Option<Reference> {
     if NO_REFERENCES.contains(&token.to_ascii_lowercase().as_str()) {
         return None;
     }
-    if let Some(file) = FILE.find(token).map(|file| file.as_str()) {
+    // `path:line` and `path:line:column`, as compilers write them.
+    let place = FILE_LINE.captures(token).map(|found| found.extract().1);
+    let (path, line) = place.map_or((token, None), |[path, line]| (path, line.parse().ok()));
+    if let Some(file) = FILE.find(path).map(|file| file.as_str()) {
         let file = file.trim_start_matches("./").trim_start_matches('@');
-        return Some(Reference::File(file.to_owned()));
+        return Some(Reference::File(file.to_owned(), line));
     }
     let token =
         token.strip_prefix("#define ").unwrap_or(token).trim_start_matches(['@', '#', '&', '*']);
@@ -329,6 +339,7 @@ static NAME: LazyLock<Regex> = LazyLock::new(|| {
 });
 static CALL_END: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?:::)?<[^>]*>|\([^)]*\)?$"));
 static SEPARATOR: LazyLock<Regex> = LazyLock::new(|| pattern(r"::|->|\.|#|\\"));
+static FILE_LINE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([^:]+):(\d+)(?:[:-]\d+)?$"));
 static FILE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"^@?(?:\.{0,2}/)?(?:[\w@.+-]+/)*(?:[\w@+-][\w@.+-]*\.(?:rs|py|pyi|js|mjs|cjs|jsx|ts|mts|cts|tsx|c|h|cc|hh",

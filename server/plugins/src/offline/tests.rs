@@ -47,9 +47,11 @@ impl Files {
     fn run(&self, tool: &str, arguments: &str) -> String {
         match tool {
             "grep" => {
-                let matches = self.grep(&serde_json::from_str(arguments).unwrap());
+                let arguments: GrepArguments = serde_json::from_str(arguments).unwrap();
+                let matches = self.grep(&arguments);
                 let mut text = format!("Found {} matches\n", matches.len());
-                for found in matches {
+                let limit = usize::try_from(arguments.limit.unwrap_or(100)).unwrap();
+                for found in matches.into_iter().take(limit) {
                     let _ =
                         writeln!(text, "{}\n  Line {}: {}\n", found.path, found.line, found.text);
                 }
@@ -84,9 +86,13 @@ impl Search for Files {
         arguments: GrepArguments,
         _cancel: CancellationToken,
     ) -> BoxFuture<'static, Result<Answer<GrepValue>, ToolFailure>> {
-        let matches = Files::grep(self, &arguments);
+        let mut matches = Files::grep(self, &arguments);
+        let total = matches.len() as u64;
+        let limit = arguments.limit.unwrap_or(100);
+        matches.truncate(usize::try_from(limit).unwrap());
         let value = GrepValue {
-            total: matches.len() as u64,
+            total,
+            truncated: total > limit,
             matches: Some(matches),
             ..GrepValue::default()
         };
@@ -157,7 +163,15 @@ fn request(messages: &[Arc<Message>], step: u64, tools: &[&str]) -> Request {
 
 /// The calls of a turn by name, and its answer.
 async fn turn(prompt: &str, tools: &[&str]) -> (String, String) {
-    let files = Arc::new(Files(FILES.iter().copied().collect()));
+    turn_in(FILES, prompt, tools).await
+}
+
+async fn turn_in(
+    files: &[(&'static str, &'static str)],
+    prompt: &str,
+    tools: &[&str],
+) -> (String, String) {
+    let files = Arc::new(Files(files.iter().copied().collect()));
     let adapter = Retrieval::new(Arc::clone(&files) as Arc<dyn Search>);
     let mut messages = vec![message(Role::User, vec![ContentBlock::text(prompt)], Source::User)];
     let (mut steps, mut answer) = (Vec::new(), String::new());
@@ -263,6 +277,42 @@ async fn an_unknown_name_is_not_found_and_nothing_is_cited() {
 }
 
 #[tokio::test]
+async fn a_common_name_without_a_definition_is_used_and_not_unknown() {
+    let some: &str = Box::leak("    poll(Poll::Ready(x));\n".repeat(900).into_boxed_str());
+    let many: &str = Box::leak("    poll(Poll::Ready(x));\n".repeat(9000).into_boxed_str());
+    let wide: &str = Box::leak("static a: x = Poll, Ready + 1;\n".repeat(900).into_boxed_str());
+    for text in [some, many, wide] {
+        let files = [("a/x.rs", text), ("z/y.rs", "fn rare() {\n    scarce(1);\n}\n")];
+        for prompt in
+            ["where is `Poll` defined?", "where is Poll::Ready defined?", "who calls `Poll`?"]
+        {
+            for tools in [TOOLS, &[]] {
+                let (steps, answer) = turn_in(&files, prompt, tools).await;
+                assert!(answer.contains("No definition of"), "{prompt}: {steps}: {answer}");
+                assert!(answer.contains("is used here:\n\n- `a/x.rs:1`"), "{prompt}: {answer}");
+                assert!(!answer.contains("not found in"), "{prompt}: {answer}");
+            }
+        }
+        let (_, answer) = turn_in(&files, "compare `Poll` and `scarce`", TOOLS).await;
+        assert!(answer.contains("z/y.rs:2"), "{answer}");
+        assert!(!answer.contains("not found in"), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn an_import_and_an_implementation_are_uses() {
+    let files = [
+        ("a.rs", "use std::sync::{\n    Arc,\n    Mutex,\n};\n"),
+        ("b.rs", "impl Mutex for X {}\n"),
+    ];
+    let (_, answer) = turn_in(&files, "where is `Arc` defined?", TOOLS).await;
+    assert!(answer.contains("No definition of `Arc` was found in"), "{answer}");
+    assert!(answer.contains("is used here:\n\n- `a.rs:2`"), "{answer}");
+    let (_, answer) = turn_in(&files[1..], "where is `Mutex` defined?", TOOLS).await;
+    assert!(answer.contains("is used here:\n\n- `b.rs:1`"), "{answer}");
+}
+
+#[tokio::test]
 async fn it_does_without_tools() {
     for prompt in
         ["where is retry_delay defined?", "how long does it wait before the next attempt?"]
@@ -283,6 +333,17 @@ async fn files_and_the_project_are_shown_from_their_beginning() {
     assert_eq!(citations(&answer), ["src/courier.rs:1"]);
     let (_, answer) = turn("what is this project?", TOOLS).await;
     assert_eq!(citations(&answer), ["README.md:1"]);
+}
+
+#[tokio::test]
+async fn a_line_of_a_file_is_shown_with_what_is_around_it() {
+    let text: &str = Box::leak((1..400).map(|n| format!("line {n}\n")).collect());
+    let (steps, answer) = turn_in(&[("src/long.rs", text)], "src/long.rs:165", TOOLS).await;
+    assert_eq!(steps, "glob | read");
+    assert!(answer.contains("\nline 165\n"), "{answer}");
+    assert!(!answer.contains("\nline 1\n"), "{answer}");
+    let (_, answer) = turn_in(&[("src/long.rs", text)], "src/long.rs:900", TOOLS).await;
+    assert!(answer.contains("Line 900 could not be shown"), "{answer}");
 }
 
 #[tokio::test]

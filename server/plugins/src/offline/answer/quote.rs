@@ -112,16 +112,7 @@ pub(super) fn best_line(question: &Question, window: &Window) -> Option<usize> {
 /// Whether the line is in something whose lines define things: an enumeration, a structure, a class. Looks
 /// for the nearest line above that is indented less.
 pub(super) fn enclosing(window: &Window, at: &Sighting) -> bool {
-    let Some(position) = window.position(at.line).filter(|_| window.path == at.path) else {
-        return false;
-    };
-    let inner = indent(&at.text);
-    let outer = window.lines[..position].iter().rev().find(|line| {
-        !line.text.trim().is_empty()
-            && indent(&line.text) < inner
-            && !line.text.trim_start().starts_with(['#', '}', ')'])
-    });
-    let Some(outer) = outer else {
+    let Some(outer) = outer(window, at) else {
         return false;
     };
     let words = [
@@ -137,6 +128,26 @@ pub(super) fn enclosing(window: &Window, at: &Sighting) -> bool {
         "const (",
     ];
     outer.text.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| words.contains(&word))
+}
+
+/// Whether the line is one of a list of imports.
+pub(super) fn imports(window: &Window, at: &Sighting) -> bool {
+    outer(window, at).is_some_and(|outer| {
+        let text = outer.text.trim();
+        let begins = ["use ", "pub use ", "import ", "from ", "export {", "pub(crate) use "];
+        begins.iter().any(|begin| text.starts_with(begin)) || text.ends_with("::{")
+    })
+}
+
+/// The nearest line above that is indented less.
+fn outer<'w>(window: &'w Window, at: &Sighting) -> Option<&'w Sighting> {
+    let position = window.position(at.line).filter(|_| window.path == at.path)?;
+    let inner = indent(&at.text);
+    window.lines[..position].iter().rev().find(|line| {
+        !line.text.trim().is_empty()
+            && indent(&line.text) < inner
+            && !line.text.trim_start().starts_with(['#', '}', ')'])
+    })
 }
 
 /// The first lines of a fence stand right behind their place, so that each can be checked.

@@ -29,6 +29,10 @@ impl Place<'_> {
         if !is_plain {
             return None;
         }
+        // Fields begin in lower case; this is a bound: `Self: Trait,`.
+        if self.language == Language::Rust && before.is_empty() && self.looks_like_variant() {
+            return None;
+        }
         let value = after[1..].trim_start();
         match self.language {
             Language::Rust if before.starts_with("pub") => self.found("field", PART + 10),

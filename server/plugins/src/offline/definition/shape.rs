@@ -16,8 +16,10 @@ impl Place<'_> {
         }
         let ends = self.after.trim_start().starts_with([';', ')', '[', ',']);
         if self.line.trim_start().starts_with("typedef") {
-            let is_last =
-                TYPEDEF_END.is_match(self.after) || self.before.trim_end().ends_with("(*");
+            // The arguments of a pointer to a function are no names of types.
+            let is_argument = self.before.contains(")(") || self.before.contains(") (");
+            let is_last = !is_argument
+                && (TYPEDEF_END.is_match(self.after) || self.before.trim_end().ends_with("(*"));
             return if is_last { self.found("typedef", BODY - 2) } else { None };
         }
         let closes = self.is_at_margin() && self.before.trim_start().starts_with('}');
@@ -30,7 +32,7 @@ impl Place<'_> {
 
     /// A function by its parentheses.
     pub(super) fn function(&self) -> Option<Definition> {
-        if !CALL_LIKE.is_match(self.after) {
+        if !CALL_LIKE.is_match(self.after) || NO_NAMES.contains(&self.name) {
             return None;
         }
         let before = self.before.trim();
@@ -84,18 +86,26 @@ impl Place<'_> {
 
     fn method(&self, before: &str) -> Option<Definition> {
         let line = self.line.trim_end();
-        let only_modifiers = before.split_whitespace().all(|word| METHOD_MODIFIERS.contains(&word));
-        if !only_modifiers {
+        let modifiers: Vec<&str> = before.split_whitespace().collect();
+        // `export default name({` is a call.
+        let is_method = modifiers.iter().all(|word| METHOD_MODIFIERS.contains(word))
+            && !["default", "const", "var"].iter().any(|word| modifiers.contains(word));
+        if !is_method {
             return None;
         }
         let has_body = METHOD_BODY.is_match(self.after)
             || line.ends_with('{')
+                && !line.ends_with("({")
+                && !line.ends_with(", {")
                 && !self.after.contains("=>")
                 && !self.after.contains("function");
-        if has_body && (self.name != "if" && self.name != "for" && self.name != "while") {
+        // Arguments on lines of their own.
+        let opens = !modifiers.is_empty() && line.ends_with(['(', ',']);
+        if has_body || opens {
             return self.found("method", BODY - 5);
         }
-        if METHOD_SIGNATURE.is_match(self.after) {
+        let is_abstract = modifiers.contains(&"abstract") && line.ends_with([')', ';']);
+        if METHOD_SIGNATURE.is_match(self.after) || is_abstract {
             return self.found("declaration", ANNOUNCED);
         }
         None
@@ -103,6 +113,13 @@ impl Place<'_> {
 
     /// `name = …` in its many forms.
     pub(super) fn assignment(&self) -> Option<Definition> {
+        if self.language == Language::Python
+            && self.is_at_margin()
+            && TUPLE_BEFORE.is_match(self.before)
+            && TUPLE_AFTER.is_match(self.after)
+        {
+            return self.found("variable", BODY - 5);
+        }
         if !ASSIGNED.is_match(self.after) {
             return None;
         }
@@ -199,11 +216,15 @@ impl Place<'_> {
             | Language::Prose
             | Language::Other => return None,
         }
+        // `static size_t` with the name on the next line.
+        let is_bare_type = self.after.trim().is_empty()
+            && before.split_whitespace().all(|word| QUALIFIERS.contains(&word));
         let declares = !before.is_empty()
             && TYPE_WORDS.is_match(before)
             && !is_statement(before)
             && !before.starts_with('#')
             && !before.ends_with([',', ':', '.'])
+            && !is_bare_type
             && DECLARED.is_match(self.after);
         if !declares {
             return None;
@@ -245,6 +266,29 @@ fn is_statement(before: &str) -> bool {
         .split(|c: char| !(c.is_alphanumeric() || c == '_'))
         .any(|word| STATEMENTS.contains(&word))
 }
+
+/// Words that stand before parentheses as names do.
+const NO_NAMES: &[&str] = &[
+    "super", "function", "if", "for", "while", "switch", "catch", "return", "else", "do", "with",
+    "sizeof", "typeof", "defined", "elif",
+];
+
+/// Words of C that stand before a type.
+const QUALIFIERS: &[&str] = &[
+    "static",
+    "const",
+    "extern",
+    "inline",
+    "volatile",
+    "register",
+    "constexpr",
+    "typedef",
+    "mutable",
+    "virtual",
+    "public",
+    "private",
+    "protected",
+];
 
 const STATEMENTS: &[&str] = &[
     "return",
@@ -312,6 +356,9 @@ pub(super) const METHOD_MODIFIERS: &[&str] = &[
     "async*",
 ];
 
+static TUPLE_BEFORE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(?:\w+\s*,\s*)*$"));
+static TUPLE_AFTER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?:\s*,\s*\w+)*\s*,?\s*=(?:[^=]|$)"));
 static CALL_LIKE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\??\s*(?:<[^()]*>)?\s*\("));
 static SHELL_FUNCTION: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\(\s*\)\s*(?:\{|\(|$)"));
 static TRAILING_COMMENT: LazyLock<Regex> =

@@ -1,5 +1,6 @@
 //! Lines of many languages, and what each does to a name.
 
+use super::keyword::KEYWORD_BEFORE;
 use super::*;
 
 /// The kind, with a mark behind it unless it is what a person would call the definition.
@@ -138,6 +139,69 @@ fn other_languages() {
         ("Makefile", "foo: bar", "foo", "target"),
         ("a.clj", "(defn foo [a]", "foo", "function"),
         ("a.proto", "message Foo {", "Foo", "message"),
+    ]);
+}
+
+#[test]
+fn keywords_fit_the_language() {
+    check(&[
+        ("a.py", "x = type(Foo)", "Foo", "nothing"),
+        ("a.py", "type Foo = int", "Foo", "type"),
+        ("a.py", "    return func(foo)", "foo", "nothing"),
+        ("a.js", "    func(foo, 1);", "foo", "nothing"),
+        ("a.js", "  fn(foo);", "foo", "nothing"),
+        ("a.js", "it('x', function (foo) {", "foo", "nothing"),
+        ("a.rs", "    func(foo);", "foo", "nothing"),
+        ("a.c", "    type foo;", "foo", "member or local variable, weak"),
+        ("a.cc", "std::function<void()> foo;", "foo", "variable"),
+        ("a.go", "\tfn(foo)", "foo", "nothing"),
+        ("a.cmake", "function(foo a b)", "foo", "function"),
+        ("a.rs", "    ptr: *const Foo,", "Foo", "nothing"),
+        ("a.rs", "fn x() -> *mut Foo;", "Foo", "nothing"),
+        ("a.rs", "    let x = y as *const Foo;", "Foo", "nothing"),
+        ("a.rs", "    Self: Sized,", "Self", "nothing"),
+        ("a.rs", "    T: Clone,", "T", "nothing"),
+        ("a.cc", "    if constexpr (kFoo) {", "kFoo", "nothing"),
+        ("a.c", "static size_t", "size_t", "nothing"),
+        ("a.c", "static const size_t", "size_t", "nothing"),
+        ("a.c", "static const foo = 1;", "foo", "constant"),
+        ("a.js", "    super(a) {", "super", "nothing"),
+        ("a.js", "  function (a) {", "function", "nothing"),
+        ("a.js", "  if (a) {", "if", "nothing"),
+        ("a.js", "  switch (a) {", "switch", "nothing"),
+        ("A.java", "        super(a, b);", "super", "nothing"),
+        ("A.java", "    while (a) {", "while", "nothing"),
+        ("a.js", "  foo({", "foo", "nothing"),
+    ]);
+}
+
+#[test]
+fn methods_of_scripts() {
+    check(&[
+        ("a.js", "  static foo(a) {", "foo", "method"),
+        ("a.js", "  static async foo(a) {", "foo", "method"),
+        ("a.js", "  get foo() {", "foo", "method"),
+        ("a.js", "  static set foo(a) {", "foo", "method"),
+        ("a.ts", "  public static async foo(", "foo", "method"),
+        ("a.ts", "  public static foo<T>(a: T): T {", "foo", "method"),
+        ("a.ts", "  abstract foo(a: string): void;", "foo", "declaration"),
+        ("a.ts", "  protected abstract foo(a);", "foo", "declaration"),
+    ]);
+}
+
+#[test]
+fn rarer_forms() {
+    check(&[
+        ("a.h", "typedef int (*foo_cb)(int a);", "foo_cb", "typedef"),
+        ("a.h", "typedef int (*foo_cb)(bar, baz);", "bar", "nothing"),
+        ("a.hpp", "using Foo = std::vector<int>;", "Foo", "type"),
+        ("a.hpp", "using foo::Bar;", "Bar", "nothing"),
+        ("a.ts", "export namespace A.B {", "B", "namespace"),
+        ("a.py", "FOO, BAR = 1, 2", "FOO", "variable"),
+        ("a.py", "FOO, BAR = 1, 2", "BAR", "variable"),
+        ("a.py", "import numpy as np", "np", "import alias, local"),
+        ("a.rs", "pub use a::b as foo;", "foo", "import alias"),
+        ("a.rs", "use a::b as foo;", "foo", "import alias, local"),
     ]);
 }
 

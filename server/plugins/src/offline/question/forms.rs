@@ -19,6 +19,8 @@ pub(super) fn want(text: &str) -> Want {
     let text = plain(text);
     if text.is_empty() || SMALL_TALK.is_match(&text) {
         Want::Nothing
+    } else if direct(&text).is_some() {
+        Want::Definition
     } else if USES.iter().any(|form| form.is_match(&text)) {
         Want::Uses
     } else if EXPLANATION.is_match(&text) {
@@ -38,6 +40,9 @@ pub(super) fn plain_subject(text: &str) -> Option<Subject> {
     let text = plain(text);
     if SMALL_TALK.is_match(&text) {
         return None;
+    }
+    if let Some((name, _)) = direct(&text) {
+        return Some(Subject { name, is_soft: false });
     }
     let is_hard = HARD.is_match(&text);
     let mut forms = USES.iter().chain(DEFINITIONS.iter());
@@ -73,6 +78,19 @@ fn plain(text: &str) -> String {
     COURTESY.replace(text, "").trim().to_owned()
 }
 
+/// What stands in the place of `x` in `where is x defined` is a name even if it is a word of prose, or one of
+/// another script.
+fn direct(text: &str) -> Option<(Name, bool)> {
+    let text = DIRECT.iter().find_map(|form| form.captures(text)?.name("x"))?.as_str();
+    subject(text, true).or_else(|| {
+        let is_name = text.chars().all(|c| c.is_alphanumeric() || c == '_')
+            && text.starts_with(|c: char| c.is_alphabetic() && !c.is_ascii());
+        let name =
+            Name { name: text.to_owned(), qualifiers: Vec::new(), kind: None, is_code: true };
+        is_name.then_some((name, false))
+    })
+}
+
 /// A name in the place of a subject, and whether it is called a kind of thing there.
 fn subject(text: &str, is_hard: bool) -> Option<(Name, bool)> {
     let tokens = text.split_whitespace().map(|token| token.trim_matches([',', '"', '\'', ':']));
@@ -80,16 +98,16 @@ fn subject(text: &str, is_hard: bool) -> Option<(Name, bool)> {
     let all: Vec<&str> = tokens.filter(|token| !token.is_empty()).collect();
     for (at, token) in all.iter().enumerate() {
         let lower = token.to_lowercase();
-        if [
+        // The last word that is left is the subject even if it is called like a kind: `where is Type defined`.
+        let is_last_chance = rest.is_empty() && at + 1 == all.len();
+        let is_filler = [
             "the", "a", "an", "this", "that", "our", "my", "named", "called", "actual", "exact",
             "where",
         ]
-        .contains(&lower.as_str())
-        {
+        .contains(&lower.as_str());
+        if is_filler && !(is_last_chance && is_hard) {
             continue;
         }
-        // The last word that is left is the subject even if it is called like a kind: `where is Type defined`.
-        let is_last_chance = rest.is_empty() && at + 1 == all.len();
         if KINDS.contains(&lower.as_str()) && !is_last_chance && kind.is_none() {
             kind = Some(lower);
         } else {
@@ -254,6 +272,15 @@ static USES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     ])
 });
 
+static DIRECT: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    forms(&[
+        r"^where(?:'s| is| are) (?P<x>\S+(?: \S+){0,2}) (?:defined|declared)$",
+        r"^(?:(?:find|show)(?: me)? )?(?:the )?(?:definition|declaration) of (?P<x>\S+(?: \S+){0,2})$",
+        r"^(?P<x>\S+) (?:is )?(?:defined|declared) where$",
+        r"^where (?P<x>\S+) is (?:defined|declared)$",
+    ])
+});
+
 static DEFINITIONS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     forms(&[
         r"\bwhere(?:'s|s|'re| is| are| was| were| did| has| can i find| do i find| do we find| to find)? (?:the )?(?P<x>.+?) (?:is |are |was |being |been |get |gets |actually |really |originally |first )*(?:defined|declared|implemented|located|found|introduced|coming from|written|placed|kept)\b",
@@ -262,6 +289,8 @@ static DEFINITIONS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"\b(?:which|what) (?:source )?(?:file|module|crate|package|header|place|line|class|folder|directory|part\b.*?)s? (?:of .+? )?(?:defines?|declares?|contains?|has|have|holds?|implements?|introduces?|provides?|exports?) (?P<x>.+)$",
         r"\b(?:which|what) (?:source )?(?:file|module|crate|package|header|line|folder|directory)s? (?:is|are|does|do|has|can i find) (?P<x>.+?)(?: (?:defined|declared|implemented|located|live|found|come from|be found))?(?: in| at| on| from)?$",
         r"\b(?:definitions?|declarations?|implementations?|source(?: code)?|body|signature|location|def|docs?|code) (?:of|for|to) (?P<x>.+)$",
+        r"^does (?P<x>.+?) exist(?: here| anywhere)?$",
+        r"^is there (?:an? |the )?(?P<x>(?:class|function|struct|method|type|macro|trait|enum|interface) \S+)$",
         r"^(?P<x>\S+?)(?:'s)? (?:definition|declaration|implementation|source|signature|def)$",
         r"^(?:where|who|what) (?:defines?|declares?|implements?|owns?|provides?) (?P<x>.+)$",
         r"^how (?:is|are|was) (?P<x>.+?) (?:defined|declared|implemented)$",
@@ -275,5 +304,5 @@ static DEFINITIONS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 #[cfg(test)]
 pub(super) fn all() -> usize {
     let lazy = [&*COURTESY, &*SMALL_TALK, &*HARD, &*EXPLANATION, &*ABOUT_USE, &*OVERVIEW];
-    lazy.len() + USES.len() + DEFINITIONS.len()
+    lazy.len() + DIRECT.len() + USES.len() + DEFINITIONS.len()
 }

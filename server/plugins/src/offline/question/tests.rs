@@ -60,6 +60,30 @@ fn an_identifier_is_found_in_any_phrasing() {
 }
 
 #[test]
+fn the_form_makes_any_word_a_name() {
+    for (prompt, expected) in [
+        ("where is Same defined?", "Same"),
+        ("Where is Some defined", "Some"),
+        ("where is base defined?", "base"),
+        ("where is when defined?", "when"),
+        ("where is used defined?", "used"),
+        ("where is called defined?", "called"),
+        ("definition of when", "when"),
+        ("definition of Same", "Same"),
+        ("used defined where", "used"),
+        ("when defined where?", "when"),
+        ("where is the struct Some defined?", "Some"),
+        ("where is Ünïcode defined?", "Ünïcode"),
+        ("where is 数える defined?", "数える"),
+        ("definition of 数える", "数える"),
+        ("Does the class Wibble exist?", "Wibble"),
+        ("is there a function wibble?", "wibble"),
+    ] {
+        assert_eq!(names(prompt), expected, "{prompt}");
+    }
+}
+
+#[test]
 fn prose_has_terms_and_no_names() {
     for (prompt, expected) in [
         ("how are retries delayed?", "retries delayed"),
@@ -85,6 +109,9 @@ fn the_form_says_what_is_wanted() {
         ("where is spawn used?", Want::Uses),
         ("usages of MAX_SIZE", Want::Uses),
         ("where is spawn?", Want::Definition),
+        ("where is used defined?", Want::Definition),
+        ("when defined where", Want::Definition),
+        ("Does the class Wibble exist?", Want::Definition),
         ("FooBar", Want::Definition),
         ("how are retries delayed?", Want::Explanation),
         ("what is this project?", Want::Overview),
@@ -105,6 +132,10 @@ fn files_and_phrases_are_no_identifiers() {
     assert_eq!(files("open src/a/b.ts please"), ["src/a/b.ts"]);
     assert_eq!(files("what is in Makefile"), ["Makefile"]);
     assert!(files("how does e.g. Node.js start").is_empty());
+    for prompt in ["src/a/b.rs:165", "what is at `src/a/b.rs:165:4`?", "show src/a/b.rs:165"] {
+        let question = Question::read(prompt, &[]);
+        assert_eq!((question.files[0].as_str(), question.line), ("src/a/b.rs", Some(165)));
+    }
     let phrase = Question::read("where does \"connection refused by peer\" come from?", &[]).phrase;
     assert_eq!(phrase.as_deref(), Some("connection refused by peer"));
 }
@@ -127,6 +158,6 @@ fn a_pronoun_refers_to_the_prompt_before() {
 #[test]
 fn every_pattern_compiles() {
     assert!(forms::all() > 0);
-    let lazy = [&*QUOTED, &*WORD, &*PRONOUN, &*NAME, &*CALL_END, &*SEPARATOR, &*FILE];
-    assert_eq!(lazy.len(), 7);
+    let lazy = [&*QUOTED, &*WORD, &*PRONOUN, &*NAME, &*CALL_END, &*SEPARATOR, &*FILE, &*FILE_LINE];
+    assert_eq!(lazy.len(), 8);
 }
