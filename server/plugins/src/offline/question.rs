@@ -67,6 +67,13 @@ pub(super) struct Question {
     pub is_soft: bool,
 }
 
+/// How much of a prompt is read as a question, in characters: what was pasted behind it is not asked about.
+const READ_CHARS: usize = 4000;
+
+fn beginning(prompt: &str) -> &str {
+    prompt.char_indices().nth(READ_CHARS).map_or(prompt, |(end, _)| &prompt[..end])
+}
+
 impl Question {
     /// Reads a prompt. `earlier` are the prompts before it, the latest first, for `it` to refer to.
     pub(super) fn read(prompt: &str, earlier: &[String]) -> Question {
@@ -90,6 +97,7 @@ impl Question {
     }
 
     fn read_alone(prompt: &str) -> Question {
+        let prompt = beginning(prompt);
         let text = without_code_blocks(prompt);
         let text = text.trim();
         let mut question = Question {
