@@ -9,10 +9,11 @@ use dsh_protocol::event::{EventData, InboxSpliced, InboxTarget, SpliceOutcome};
 use dsh_protocol::ids::MessageId;
 use dsh_protocol::message::{Message, Role, Source};
 use dsh_protocol::params::session::Delivery;
-use dsh_protocol::session::{SessionInfo, SessionStatus, Writer as OtherWriter};
+use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_protocol::turn::AbortReason;
 use dsh_session::fold::{Fold, Violation};
 use dsh_session::repair::repair;
+use dsh_session::store::Summary;
 use dsh_session::writer::Writer;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -21,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Cancel, Cancelled, Command, CommandError, Prompt, Receipt};
 use crate::agent_loop::Shared;
+use crate::agents::session_info;
 use crate::turn::{Turn, TurnCancel};
 
 /// How many commands may wait for the task.
@@ -366,36 +368,12 @@ impl Actor {
 
     fn info(&self) -> SessionInfo {
         let log = self.writer.log();
-        log.read(|fold| {
-            // A turn that is open while nobody runs it here is another process's: a crashed one is closed as
-            // soon as the log can be written.
-            let elsewhere = !self.leased && fold.open_turn.is_some();
-            session_info(&self.shared, log.header(), fold, elsewhere, *self.status.borrow())
-        })
-    }
-}
-
-/// The summary of a live session.
-fn session_info(
-    shared: &Shared,
-    header: &dsh_protocol::session::FileHeader,
-    fold: &Fold,
-    elsewhere: bool,
-    status: SessionStatus,
-) -> SessionInfo {
-    SessionInfo {
-        session_id: header.id.clone(),
-        workspace: shared.host.workspace_uri.clone(),
-        title: fold.title.clone(),
-        created_at: header.created_at,
-        updated_at: fold.updated_at.unwrap_or(header.created_at),
-        last_seq: i64::try_from(fold.next_seq).unwrap_or(i64::MAX) - 1,
-        status: if elsewhere { SessionStatus::Running } else { status },
-        model: shared.model(fold.own_model().as_ref()),
-        origin: header.origin,
-        parent_session_id: header.origin.and(header.parent_session.clone()),
-        forked_from: None,
-        live: true,
-        writer: elsewhere.then_some(OtherWriter::Other),
+        let mut summary = log.read(|fold| Summary::of(log.header(), fold));
+        // A turn that is open while nobody runs it here is another process's: a crashed one is closed as soon
+        // as the log can be written.
+        summary.written_elsewhere = !self.leased && summary.open_turn;
+        let status =
+            if summary.written_elsewhere { SessionStatus::Running } else { *self.status.borrow() };
+        session_info(&self.shared.host, &self.shared.default_model, summary, status, true)
     }
 }

@@ -160,24 +160,35 @@ impl Agents {
         } else {
             SessionStatus::Idle
         };
-        SessionInfo {
-            workspace: self.host.workspace_uri.clone(),
-            title: summary.title,
-            created_at: summary.header.created_at,
-            updated_at: summary.updated_at,
-            last_seq: summary.last_seq,
-            status,
-            model: choose_model(&self.host, summary.model.as_ref(), &self.default_model),
-            origin: summary.header.origin,
-            parent_session_id: summary.header.origin.and(summary.header.parent_session),
-            forked_from: None,
-            live: false,
-            writer: summary.written_elsewhere.then_some(OtherWriter::Other),
-            session_id: summary.header.id,
-        }
+        session_info(&self.host, &self.default_model, summary, status, false)
     }
 
     fn lock(&self) -> MutexGuard<'_, Live> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a client sees of a session: the same for one that is loaded and for one that is not.
+pub(crate) fn session_info(
+    host: &Host,
+    default_model: &ModelId,
+    summary: Summary,
+    status: SessionStatus,
+    live: bool,
+) -> SessionInfo {
+    SessionInfo {
+        workspace: host.workspace_uri.clone(),
+        title: summary.title,
+        created_at: summary.header.created_at,
+        updated_at: summary.updated_at,
+        last_seq: summary.last_seq,
+        status,
+        model: choose_model(host, summary.model.as_ref(), default_model),
+        origin: summary.header.origin,
+        parent_session_id: summary.header.origin.and(summary.header.parent_session),
+        forked_from: None,
+        live,
+        writer: summary.written_elsewhere.then_some(OtherWriter::Other),
+        session_id: summary.header.id,
     }
 }
