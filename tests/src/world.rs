@@ -13,6 +13,9 @@ use crate::check_log;
 use crate::client::Client;
 use crate::script::Script;
 
+/// An address of this machine where nothing answers.
+pub const NOBODY: &str = "http://127.0.0.1:9";
+
 /// The `dsh-ls` under test: `DSH_LS_BIN`, else the one that was built beside the test executable.
 pub fn binary() -> PathBuf {
     if let Some(path) = std::env::var_os("DSH_LS_BIN") {
@@ -113,6 +116,8 @@ impl World {
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", &self.root);
         command.env("DSH_LS_HOME", self.home());
+        // A model server of whoever runs the tests is not theirs to ask.
+        command.env("DSH_LS_LOCAL_URL", NOBODY);
         command
     }
 

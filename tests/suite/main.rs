@@ -21,6 +21,7 @@ mod lsp_life;
 mod main_path;
 mod model_answers;
 mod model_failures;
+mod model_list;
 mod model_pauses;
 mod properties;
 mod queue;

@@ -10,7 +10,7 @@ pub(crate) struct SourceFile {
 }
 
 /// Folders that are made by tools.
-const NOT_OURS: [&str; 5] = ["target", ".git", "node_modules", ".venv", "out"];
+const NOT_OURS: [&str; 6] = ["target", ".git", "node_modules", ".venv", "out", "dist"];
 
 /// The root of the tree.
 pub(crate) fn root() -> PathBuf {

@@ -55,15 +55,14 @@ struct Answer {
 }
 
 impl Step<'_> {
-    /// Runs the step between its two marks in the log; the second one is written whatever happens.
+    /// Runs the step between its two marks in the log; the second one is written whatever happens. What it
+    /// appended is on disk before the next request, or when the turn says that it is over.
     pub(crate) async fn run(self, claimed: Vec<Arc<Message>>) -> Result<StepOutcome, Halt> {
         let mark = StepMark { turn: self.turn, step: self.number };
         self.writer.append(EventData::StepStart(mark))?;
         let outcome = self.body(claimed).await;
         self.writer.append(EventData::StepEnd(mark))?;
-        let outcome = outcome?;
-        self.writer.flush().await?;
-        Ok(outcome)
+        outcome
     }
 
     async fn body(&self, claimed: Vec<Arc<Message>>) -> Result<StepOutcome, Halt> {

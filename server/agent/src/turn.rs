@@ -119,11 +119,18 @@ impl Turn {
             let outcome = self.step(step, claimed, header).await?;
             tokens += outcome.tokens;
             cut |= outcome.cut;
+            let exhausted = self.exhausted(step, started, tokens);
+            if outcome.must_continue && exhausted.is_none() {
+                // The flush before the next request brings this step to disk too.
+                continue;
+            }
+            self.writer.flush().await?;
+            // Nothing waits between here and the turn's end, so that no message slips in unseen.
             let steered = self.writer.log().read(|fold| !fold.inbox.next_step.is_empty());
             if !outcome.must_continue && !steered {
                 break;
             }
-            if let Some(what) = self.exhausted(step, started, tokens) {
+            if let Some(what) = exhausted {
                 return Ok(TurnEnd::Limit { what });
             }
         }

@@ -139,6 +139,7 @@ async fn announce(workspace: &Workspace, agent: &Agent) -> anyhow::Result<()> {
     let others: Vec<String> = workspace
         .models()
         .list(&model)
+        .await
         .into_iter()
         .filter(|other| other.ready && !other.default)
         .map(|other| format!("{}/{}", other.provider, other.model))

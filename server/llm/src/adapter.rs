@@ -10,6 +10,7 @@ use dsh_protocol::message::Message;
 use dsh_protocol::params::model::Modality;
 use dsh_protocol::session::Header;
 use futures_util::Stream;
+use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 /// A model's answer, piece by piece.
@@ -66,6 +67,15 @@ pub struct Offer {
     pub input: Vec<Modality>,
 }
 
+/// What can be listed of a provider.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listing {
+    /// Its models. Others may exist.
+    pub offers: Vec<Offer>,
+    /// Why it cannot be asked now, if it cannot.
+    pub unready: Option<String>,
+}
+
 /// Speaks with one provider of models.
 pub trait Adapter: Send + Sync {
     /// The provider's name, the part of a model id before the first `/`.
@@ -77,6 +87,13 @@ pub trait Adapter: Send + Sync {
     /// Why the provider cannot be asked now, if it cannot: a key that is missing, say.
     fn unready(&self) -> Option<String> {
         None
+    }
+
+    /// What can be listed, looked up where the provider is a server on this machine that can be asked. Whoever
+    /// waits for it sets the limit.
+    fn look_up(&self) -> BoxFuture<'_, Listing> {
+        let listing = Listing { offers: self.offers(), unready: self.unready() };
+        Box::pin(std::future::ready(listing))
     }
 
     /// The facts of a model, listed or not.

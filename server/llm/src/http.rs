@@ -102,6 +102,28 @@ impl Transport {
         if let Some(key) = post.key {
             request = request.headers(key_header(key)?);
         }
+        self.send(connected, request).await
+    }
+
+    /// Asks for what is at a path and waits for the status and the headers.
+    pub async fn get(
+        &self,
+        path: &str,
+        key: Option<KeyHeader<'_>>,
+    ) -> Result<Answer, ModelFailure> {
+        let connected = self.client.get_or_try_init(|| self.connect()).await?;
+        let mut request = connected.client.get(self.address.join(path));
+        if let Some(key) = key {
+            request = request.headers(key_header(key)?);
+        }
+        self.send(connected, request).await
+    }
+
+    async fn send(
+        &self,
+        connected: &Connected,
+        request: reqwest::RequestBuilder,
+    ) -> Result<Answer, ModelFailure> {
         let idle = self.patience.idle;
         let sent = tokio::time::timeout(idle, request.send()).await;
         let response = sent.map_err(|_elapsed| silent(idle))?;

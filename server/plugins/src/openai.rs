@@ -10,12 +10,13 @@ mod decode;
 mod dialect;
 mod exchange;
 mod failure;
+mod listing;
 
 use std::sync::Arc;
 
 use dsh_kernel::Context;
 use dsh_kernel::plugin::{Plugin, StartError, read_config};
-use dsh_llm::adapter::{Adapter, Chunks, Offer, Request, RetryPolicy};
+use dsh_llm::adapter::{Adapter, Chunks, Listing, Offer, Request, RetryPolicy};
 use dsh_llm::credentials::{CREDENTIALS, Credentials, Environment, ProcessEnvironment};
 use dsh_llm::http::Transport;
 use dsh_llm::http::proxy::Proxies;
@@ -120,6 +121,19 @@ impl Adapter for Compatible {
             return Some(why.clone());
         }
         self.provider.secret().err().map(|error| error.to_string())
+    }
+
+    fn look_up(&self) -> BoxFuture<'_, Listing> {
+        Box::pin(async {
+            let mut listing = Listing { offers: self.offers(), unready: self.unready() };
+            if listing.unready.is_none() && self.provider.dialect.lists_models {
+                match listing::ask(&self.provider).await {
+                    Ok(found) => listing::add(&mut listing.offers, found),
+                    Err(why) => listing.unready = Some(why.message),
+                }
+            }
+            listing
+        })
     }
 
     fn body(&self, request: &Request) -> Option<Vec<u8>> {

@@ -79,7 +79,9 @@ impl JsonlStore {
             let _ = fs::remove_file(&path);
             return Err(storage("write", &path, &error));
         }
-        Ok(Arc::new(FileSink::new(file, path, line.len() as u64, 0)))
+        let sink = FileSink::new(file, path, line.len() as u64, 0);
+        sink.sync_entry();
+        Ok(Arc::new(sink))
     }
 
     fn open_now(&self, id: &SessionId) -> Result<Stored, StoreError> {

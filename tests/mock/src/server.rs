@@ -61,6 +61,7 @@ struct State {
     requests: Vec<Recorded>,
     releases: usize,
     open: usize,
+    models: Option<Answer>,
 }
 
 impl MockModel {
@@ -105,6 +106,11 @@ impl MockModel {
     /// An answer more.
     pub fn add(&self, answer: Answer) {
         self.shared.change(|state| state.answers.push_back(answer));
+    }
+
+    /// What is answered, as often as it comes, when a client asks which models there are; 404 without it.
+    pub fn models(&self, answer: Answer) {
+        self.shared.change(|state| state.models = Some(answer));
     }
 
     /// Lets one [`Answer::pause`] go on: one that waits, or the next that will.
@@ -154,8 +160,12 @@ impl Shared {
         self.change(|state| state.open -= 1);
     }
 
-    /// Takes note of a request and decides what it gets.
+    /// Takes note of a request and decides what it gets. The question for models is no request to one.
     pub(crate) fn answer_to(&self, request: &Recorded) -> Answer {
+        if request.line.starts_with("GET ") && request.line.ends_with("/models") {
+            let models = self.change(|state| state.models.clone());
+            return models.unwrap_or_else(|| Answer::status(404));
+        }
         self.change(|state| state.requests.push(request.clone()));
         if let Some(rules) = &self.rules
             && let Err(problem) = rules.check(&request.body)

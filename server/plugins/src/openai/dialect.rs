@@ -15,6 +15,8 @@ pub(super) struct Dialect {
     pub path: &'static str,
     /// Whether a key that is not set is simply not sent.
     pub key_optional: bool,
+    /// Whether the server says itself which models it has, as those on one's own machine do.
+    pub lists_models: bool,
     /// The fields of a delta that hold reasoning; the first that is there counts.
     pub reasoning: &'static [&'static str],
     /// How reasoning goes back.
@@ -87,6 +89,7 @@ pub(super) const ALL: &[Dialect] = &[
         base_url_variable: Some("DEEPSEEK_BASE_URL"),
         path: "",
         key_optional: false,
+        lists_models: false,
         reasoning: &["reasoning_content", "reasoning"],
         echo: Some(Echo { field: "reasoning_content", required_with_calls: true }),
         tags: &[THINK],
@@ -111,6 +114,7 @@ pub(super) const ALL: &[Dialect] = &[
         base_url_variable: Some("DSH_LS_LOCAL_URL"),
         path: "/v1",
         key_optional: true,
+        lists_models: true,
         reasoning: &["reasoning_content", "reasoning"],
         echo: Some(Echo { field: "reasoning_content", required_with_calls: false }),
         tags: &[THINK, THINKING],
@@ -126,6 +130,7 @@ pub(super) const ALL: &[Dialect] = &[
         base_url_variable: Some("DSH_LS_LOCAL_URL"),
         path: "/v1",
         key_optional: true,
+        lists_models: true,
         reasoning: &["reasoning", "reasoning_content"],
         echo: Some(Echo { field: "reasoning", required_with_calls: false }),
         tags: &[THINK, THINKING],
@@ -146,6 +151,7 @@ pub(super) const ALL: &[Dialect] = &[
         base_url_variable: Some("OPENAI_BASE_URL"),
         path: "/v1",
         key_optional: false,
+        lists_models: false,
         reasoning: &["reasoning_content", "reasoning"],
         echo: None,
         tags: &[THINK],
@@ -168,6 +174,7 @@ pub(super) const ALL: &[Dialect] = &[
         base_url_variable: None,
         path: "/api/v1",
         key_optional: false,
+        lists_models: false,
         reasoning: &["reasoning", "reasoning_content"],
         echo: Some(Echo { field: "reasoning", required_with_calls: false }),
         tags: &[THINK],
@@ -188,6 +195,7 @@ pub(super) const ALL: &[Dialect] = &[
         base_url_variable: Some("DSH_LS_LOCAL_URL"),
         path: "/v1",
         key_optional: true,
+        lists_models: true,
         reasoning: &["reasoning", "reasoning_content"],
         echo: Some(Echo { field: "reasoning", required_with_calls: false }),
         tags: &[THINK, THINKING],

@@ -37,6 +37,7 @@ async fn a_row_offers_its_models_for_as_long_as_it_is_mounted() {
     let default = ModelId { provider: "x".to_owned(), model: "b".to_owned() };
     let listed: Vec<_> = llm
         .list(&default)
+        .await
         .into_iter()
         .map(|model| (model.provider, model.model, model.context_window, model.ready, model.reason))
         .collect();

@@ -13,6 +13,6 @@ pub(crate) async fn list(cx: &Cx, params: ModelListParams) -> Result<ModelListRe
         .workspace(params.workspace.as_deref())
         .await
         .map_err(|error| errors::workspace(&error))?;
-    let models = workspace.models().list(&workspace.agents().default_model());
+    let models = workspace.models().list(&workspace.agents().default_model()).await;
     Ok(ModelListResult { models })
 }

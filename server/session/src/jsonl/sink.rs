@@ -52,6 +52,21 @@ impl FileSink {
         let file = FileState { file, length, events, unsynced: true, entry_synced: false };
         Self(Arc::new(Shared { path, pending: Mutex::default(), file: Mutex::new(file) }))
     }
+
+    /// Brings the folder's entry of a file that was just created to disk, beside whatever comes next, so that
+    /// the first flush need not wait for it.
+    pub(super) fn sync_entry(&self) {
+        let shared = Arc::clone(&self.0);
+        tokio::task::spawn_blocking(move || {
+            let Ok(created) = lock(&shared.file).file.metadata() else { return };
+            // The file is not locked meanwhile. What fails here is tried again, and reported, by the flush.
+            if sync_folder(&shared.path).is_ok() {
+                let mut state = lock(&shared.file);
+                let same = |now: fs::Metadata| now.ino() == created.ino();
+                state.entry_synced |= state.file.metadata().is_ok_and(same);
+            }
+        });
+    }
 }
 
 /// Whether some process holds the lock of a log file.
