@@ -9,7 +9,7 @@ use dsh_agent::tools::Tools;
 use dsh_kernel::registration::Registration;
 use dsh_llm::adapter::{Adapter, Chunks, Offer, Request};
 use dsh_llm::models::Models;
-use dsh_protocol::ids::{ModelId, SessionId};
+use dsh_protocol::ids::SessionId;
 use dsh_protocol::notifications::Notification;
 use dsh_protocol::params::model::Modality;
 use dsh_protocol::session::SessionStatus;

@@ -38,10 +38,15 @@ impl Client {
         Ok(&self.line)
     }
 
+    /// The next frame with `text` in it; what comes before is passed over.
+    pub(crate) fn until(&mut self, text: &str) -> anyhow::Result<String> {
+        while !self.frame()?.contains(text) {}
+        Ok(self.line.clone())
+    }
+
     pub(crate) fn call(&mut self, method: &str, params: &Value) -> anyhow::Result<Value> {
         let answer = format!("\"id\":{},", self.send(method, params)?);
-        while !self.frame()?.contains(&answer) {}
-        Ok(serde_json::from_str(&self.line)?)
+        Ok(serde_json::from_str(&self.until(&answer)?)?)
     }
 
     /// Proportional memory in MiB.
@@ -49,6 +54,14 @@ impl Client {
         let rollup =
             std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.process.id())).ok()?;
         let line = rollup.lines().find(|line| line.starts_with("Pss:"))?;
+        let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+        Some(kib / 1024.0)
+    }
+
+    /// The most memory that it ever had, in MiB.
+    pub(crate) fn peak(&self) -> Option<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
+        let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
         let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
         Some(kib / 1024.0)
     }

@@ -1,7 +1,8 @@
 //! Measures the program beside a floor: the thinnest relay that could do the same, with no product in it.
 //!
-//! Usage: `cargo run --release -p dsh-bench -- [RUNS]`. Build `dsh-ls` in release mode first. Figures are
-//! medians over the runs; read ratios to the floor, not absolute numbers.
+//! Usage: `cargo run --release -p dsh-bench -- [RUNS [long]]`. Build `dsh-ls` in release mode first. Figures
+//! are medians over the runs; read ratios to the floor, not absolute numbers. `long` adds what is measured
+//! once.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,8 +10,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 mod client;
+mod long;
 mod model;
 mod scenarios;
+mod turns;
 
 use scenarios::Figures;
 
@@ -27,13 +30,32 @@ fn main() -> anyhow::Result<()> {
     let product = Subject::Product(program(folder, "dsh-ls")?);
     let floor = Subject::Floor(program(folder, "dsh-floor")?);
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{:44} {:>12} {:>12}", "", "dsh-ls", "floor")?;
-    let (ours, bare) = (measure(&product, runs)?, measure(&floor, runs)?);
-    for ((name, unit, ours), (_, _, bare)) in ours.rows().into_iter().zip(bare.rows()) {
-        let cell = |value: Option<f64>| {
-            value.map_or("–".to_owned(), |value| format!("{value:.2} {unit}"))
-        };
-        writeln!(out, "{name:44} {:>12} {:>12}", cell(ours), cell(bare))?;
+    writeln!(out, "{:46} {:>12} {:>12}", "", "dsh-ls", "floor")?;
+    let beside = |runs, scenario: fn(&Subject) -> anyhow::Result<Figures>| {
+        anyhow::Ok((medians(runs, || scenario(&product))?, medians(runs, || scenario(&floor))?))
+    };
+    let (ours, bare) = beside(runs, scenarios::relay)?;
+    print(&mut out, &ours, Some(&bare))?;
+    let folder = tempfile::tempdir()?;
+    turns::workspace(folder.path())?;
+    print(&mut out, &medians(runs, || turns::run(&product, folder.path()))?, None)?;
+    if std::env::args().nth(2).is_some_and(|what| what == "long") {
+        let (ours, bare) = beside(1, long::million)?;
+        print(&mut out, &ours, Some(&bare))?;
+        print(&mut out, &long::unread(&product)?, None)?;
+    }
+    Ok(())
+}
+
+/// Each figure on its line, beside the floor's where it has one.
+fn print(out: &mut impl Write, ours: &Figures, floor: Option<&Figures>) -> anyhow::Result<()> {
+    let floor: Vec<_> = floor.map(Figures::rows).unwrap_or_default();
+    let cell = |value: Option<f64>, unit| {
+        value.map_or("–".to_owned(), |value| format!("{value:.2} {unit}"))
+    };
+    for (at, (name, unit, value)) in ours.rows().into_iter().enumerate() {
+        let bare = floor.get(at).and_then(|(_, _, value)| *value);
+        writeln!(out, "{name:46} {:>12} {:>12}", cell(value, unit), cell(bare, unit))?;
     }
     Ok(())
 }
@@ -44,10 +66,10 @@ fn program(folder: &Path, name: &str) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-fn measure(subject: &Subject, runs: usize) -> anyhow::Result<Figures> {
-    let mut all = Vec::new();
-    for _ in 0..runs {
-        all.push(scenarios::run(subject)?);
-    }
-    Ok(Figures::medians(&all))
+fn medians(
+    runs: usize,
+    mut scenario: impl FnMut() -> anyhow::Result<Figures>,
+) -> anyhow::Result<Figures> {
+    let all: anyhow::Result<Vec<_>> = (0..runs).map(|_| scenario()).collect();
+    Ok(Figures::medians(&all?))
 }

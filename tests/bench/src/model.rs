@@ -1,9 +1,11 @@
 //! A model's server that streams chat completions at a set pace. Each delta carries the time at which it was
 //! written, so that what lies between model and editor can be measured.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
+
+use serde_json::json;
 
 /// How an answer is streamed.
 #[derive(Clone, Copy)]
@@ -11,6 +13,15 @@ pub(crate) struct Pace {
     pub(crate) deltas: usize,
     /// Between two deltas; zero: as fast as the socket takes them.
     pub(crate) pause: Duration,
+}
+
+/// What one request is answered with.
+#[derive(Clone, Copy)]
+pub(crate) enum Answer {
+    /// Text.
+    Text(Pace),
+    /// One call of a tool: its name and its arguments as JSON.
+    Call(&'static str, &'static str),
 }
 
 /// A running server. It ends with the process.
@@ -21,30 +32,50 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// Serves answers in the order of `paces`, one to a request; further requests get the last one.
-    pub(crate) fn start(paces: Vec<Pace>) -> anyhow::Result<Self> {
+    /// Serves these answers, one to a request; further requests get the last one.
+    pub(crate) fn start(answers: Vec<Answer>) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let url = format!("http://{}", listener.local_addr()?);
         let epoch = Instant::now();
         std::thread::spawn(move || {
-            let mut paces = paces.into_iter();
+            let mut answers = answers.into_iter();
             let mut last = None;
             for stream in listener.incoming().flatten() {
-                let next = paces.next().or(last);
+                let next = answers.next().or(last);
                 last = next;
                 // A client that goes away in mid-answer is what some scenarios are about.
-                let _ = next.map(|pace| serve(&stream, pace, epoch));
+                let _ = next.map(|answer| serve(&stream, answer, epoch));
             }
         });
         Ok(Self { url, epoch })
     }
 }
 
-fn serve(stream: &TcpStream, pace: Pace, epoch: Instant) -> std::io::Result<()> {
+fn serve(stream: &TcpStream, answer: Answer, epoch: Instant) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     read_request(stream)?;
-    let mut out = std::io::BufWriter::new(stream);
+    let mut out = BufWriter::new(stream);
     write!(out, "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")?;
+    let reason = match answer {
+        Answer::Text(pace) => {
+            deltas(&mut out, pace, epoch)?;
+            "stop"
+        }
+        Answer::Call(name, arguments) => {
+            let function = json!({ "name": name, "arguments": arguments });
+            let call =
+                json!({ "index": 0, "id": "call", "type": "function", "function": function });
+            let delta = json!({ "index": 0, "delta": { "tool_calls": [call] } });
+            write!(out, "data: {}\n\n", json!({ "choices": [delta] }))?;
+            "tool_calls"
+        }
+    };
+    let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": reason }] });
+    write!(out, "data: {end}\n\ndata: [DONE]\n\n")?;
+    out.flush()
+}
+
+fn deltas(out: &mut BufWriter<&TcpStream>, pace: Pace, epoch: Instant) -> std::io::Result<()> {
     let started = Instant::now();
     for number in 0..pace.deltas {
         if !pace.pause.is_zero() {
@@ -60,11 +91,7 @@ fn serve(stream: &TcpStream, pace: Pace, epoch: Instant) -> std::io::Result<()> 
             out.flush()?;
         }
     }
-    write!(
-        out,
-        "data: {{\"choices\":[{{\"index\":0,\"delta\":{{}},\"finish_reason\":\"stop\"}}]}}\n\ndata: [DONE]\n\n"
-    )?;
-    out.flush()
+    Ok(())
 }
 
 /// Reads a request to the end of its body.

@@ -1,5 +1,6 @@
 //! What is measured, the same for the product and the floor.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::Subject;
 use crate::client::Client;
-use crate::model::{Model, Pace};
+use crate::model::{Answer, Model, Pace};
 
 /// How many deltas a burst has.
 const BURST: usize = 20_000;
@@ -20,7 +21,7 @@ const PACED: Pace = Pace { deltas: 400, pause: Duration::from_millis(2) };
 pub(crate) struct Figures(Vec<(&'static str, &'static str, Option<f64>)>);
 
 impl Figures {
-    fn add(&mut self, name: &'static str, unit: &'static str, value: Option<f64>) {
+    pub(crate) fn add(&mut self, name: &'static str, unit: &'static str, value: Option<f64>) {
         self.0.push((name, unit, value));
     }
 
@@ -40,14 +41,15 @@ impl Figures {
     }
 }
 
-/// Runs every scenario once.
-pub(crate) fn run(subject: &Subject) -> anyhow::Result<Figures> {
+/// Runs what the floor can do as well: the start, one paced answer, one burst, the end.
+pub(crate) fn relay(subject: &Subject) -> anyhow::Result<Figures> {
     let mut figures = Figures::default();
     let burst = Pace { deltas: BURST, pause: Duration::ZERO };
-    let model = Model::start(vec![PACED, burst])?;
+    let model = Model::start(vec![Answer::Text(PACED), Answer::Text(burst)])?;
     let folder = tempfile::tempdir()?;
     let started = Instant::now();
-    let mut client = Client::start(&mut command(subject, &model, folder.path()))?;
+    let home = folder.path().join("home");
+    let mut client = Client::start(&mut command(subject, &model, folder.path(), &home))?;
     client.call("initialize", &json!({}))?;
     figures.add("spawn to initialize", "ms", Some(ms(started)));
     figures.add("memory after initialize", "MiB", client.memory());
@@ -66,12 +68,13 @@ pub(crate) fn run(subject: &Subject) -> anyhow::Result<Figures> {
     Ok(figures)
 }
 
-fn command(subject: &Subject, model: &Model, folder: &std::path::Path) -> Command {
+/// The subject, told where the model is; the product also where the code and its home are.
+pub(crate) fn command(subject: &Subject, model: &Model, folder: &Path, home: &Path) -> Command {
     match subject {
         Subject::Product(program) => {
             let mut command = Command::new(program);
             command.args(["rpc", "--model", "local/bench", "--workspace"]).arg(folder);
-            command.arg("--home").arg(folder.join("home")).env("DSH_LS_LOCAL_URL", &model.url);
+            command.arg("--home").arg(home).env("DSH_LS_LOCAL_URL", &model.url);
             command
         }
         Subject::Floor(program) => {
@@ -114,22 +117,27 @@ fn latencies(client: &mut Client, model: &Model, figures: &mut Figures) -> anyho
 fn sustained(client: &mut Client, figures: &mut Figures) -> anyhow::Result<()> {
     let (asked, cpu) = (Instant::now(), client.cpu());
     client.send("session/prompt", &prompt())?;
-    let mut deltas = 0;
-    loop {
-        let frame = client.frame()?;
-        deltas += usize::from(sent(frame).is_some());
-        if frame.contains("turn/end") {
-            break;
-        }
-    }
-    anyhow::ensure!(deltas == BURST, "{deltas} of {BURST} deltas arrived");
+    count(client, BURST)?;
     figures.add("20,000 deltas", "ms", Some(ms(asked)));
     let used = client.cpu().zip(cpu).map(|(after, before)| after - before);
     figures.add("20,000 deltas, processor", "s", used);
     Ok(())
 }
 
-fn prompt() -> Value {
+/// Reads to the end of the turn; each delta has to come.
+pub(crate) fn count(client: &mut Client, expected: usize) -> anyhow::Result<()> {
+    let mut deltas = 0;
+    loop {
+        let frame = client.frame()?;
+        deltas += usize::from(sent(frame).is_some());
+        if frame.contains("turn/end") {
+            anyhow::ensure!(deltas == expected, "{deltas} of {expected} deltas arrived");
+            return Ok(());
+        }
+    }
+}
+
+pub(crate) fn prompt() -> Value {
     json!({ "sessionId": "first", "text": "go" })
 }
 
@@ -140,6 +148,6 @@ fn sent(frame: &str) -> Option<u128> {
     text.split('"').next()?.trim().parse().ok()
 }
 
-fn ms(since: Instant) -> f64 {
+pub(crate) fn ms(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1000.0
 }

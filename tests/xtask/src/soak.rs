@@ -17,5 +17,5 @@ pub(crate) fn run() -> anyhow::Result<()> {
         "--cache",
         "target/offline",
     ]))?;
-    steps::run(Command::new("target/release/dsh-bench").arg(RUNS))
+    steps::run(Command::new("target/release/dsh-bench").args([RUNS, "long"]))
 }
