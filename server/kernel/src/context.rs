@@ -8,6 +8,14 @@ use crate::plugin::StartError;
 use crate::registration::Registration;
 use crate::service::{Key, Services};
 
+/// The plugin is not loading or active, so that nobody would undo what it registers.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("row `{row}` is unloading or gone; it cannot register anything")]
+pub struct InactiveEffect {
+    /// The row.
+    pub row: String,
+}
+
 /// Undoes one effect of a plugin.
 pub(crate) type Disposer = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
 

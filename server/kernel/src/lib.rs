@@ -4,6 +4,7 @@
 //! every service that it injects is provided by an active plugin, and whatever it registers is undone, in
 //! reverse order, before anything that it depends on goes away.
 
+pub mod config;
 pub mod plugin;
 pub mod registration;
 pub mod registry;
@@ -12,5 +13,5 @@ pub mod service;
 mod context;
 mod kernel;
 
-pub use context::Context;
+pub use context::{Context, InactiveEffect};
 pub use kernel::{Kernel, PluginState, PluginStatus};

@@ -10,19 +10,22 @@ use dsh_agent::host::HOST;
 use dsh_agent::prompt::SYSTEM_PROMPT;
 use dsh_agent::tools::TOOLS;
 use dsh_kernel::Context;
+use dsh_kernel::config::ConfigSpec;
 use dsh_kernel::plugin::{Plugin, StartError, read_config};
 use dsh_llm::models::LLM;
 use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 pub(crate) const PLUGIN: Plugin = Plugin {
-    name: "agent-loop",
     inject: &["host", "llm", "tools", "systemPrompt", "defaultModel"],
-    start,
+    provides: &["agentLoop"],
+    config: ConfigSpec::of::<Config>(),
+    ..Plugin::new("agent-loop", start)
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct Config {
     max_parallel_tool_calls: usize,
@@ -35,7 +38,7 @@ impl Default for Config {
     }
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct BudgetsConfig {
     steps: Option<u64>,

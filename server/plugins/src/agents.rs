@@ -11,8 +11,11 @@ use dsh_kernel::plugin::{Plugin, StartError};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-pub(crate) const PLUGIN: Plugin =
-    Plugin { name: "agents", inject: &["host", "sessions", "agentLoop", "defaultModel"], start };
+pub(crate) const PLUGIN: Plugin = Plugin {
+    inject: &["host", "sessions", "agentLoop", "defaultModel"],
+    provides: &["agents"],
+    ..Plugin::new("agents", start)
+};
 
 fn start(context: Context, _config: Value) -> BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {

@@ -14,6 +14,7 @@ mod failure;
 use std::sync::Arc;
 
 use dsh_kernel::Context;
+use dsh_kernel::config::ConfigSpec;
 use dsh_kernel::plugin::{Plugin, StartError, read_config};
 use dsh_llm::adapter::{Adapter, Chunks, Offer, Request, RetryPolicy};
 use dsh_llm::credentials::{CREDENTIALS, Credentials, Environment, ProcessEnvironment};
@@ -29,27 +30,28 @@ use config::{Config, Preset};
 use exchange::{Exchange, Provider};
 
 pub(crate) const PLUGIN: Plugin = Plugin {
-    name: "openai-compatible",
     inject: INJECT,
-    start: |context, config| start(context, config, ANY),
+    config: CONFIG,
+    ..Plugin::new("openai-compatible", |context, config| start(context, config, ANY))
 };
 pub(crate) const DEEPSEEK: Plugin = Plugin {
-    name: "llm-deepseek",
     inject: INJECT,
-    start: |context, config| start(context, config, OF_DEEPSEEK),
+    config: CONFIG,
+    ..Plugin::new("llm-deepseek", |context, config| start(context, config, OF_DEEPSEEK))
 };
 pub(crate) const LOCAL: Plugin = Plugin {
-    name: "llm-local",
     inject: INJECT,
-    start: |context, config| start(context, config, OF_LOCAL),
+    config: CONFIG,
+    ..Plugin::new("llm-local", |context, config| start(context, config, OF_LOCAL))
 };
 pub(crate) const OPENAI: Plugin = Plugin {
-    name: "llm-openai",
     inject: INJECT,
-    start: |context, config| start(context, config, OF_OPENAI),
+    config: CONFIG,
+    ..Plugin::new("llm-openai", |context, config| start(context, config, OF_OPENAI))
 };
 
 const INJECT: &[&str] = &["llm", "credentials"];
+const CONFIG: ConfigSpec = ConfigSpec::of::<Config>();
 
 const ANY: Preset = Preset { provider: None, dialect: "openai" };
 const OF_DEEPSEEK: Preset = Preset { provider: Some("deepseek"), dialect: "deepseek" };

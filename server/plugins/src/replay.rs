@@ -18,7 +18,7 @@ use futures_util::{StreamExt, stream};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) const PLUGIN: Plugin = Plugin { name: "llm-replay", inject: &["llm"], start };
+pub(crate) const PLUGIN: Plugin = Plugin { inject: &["llm"], ..Plugin::new("llm-replay", start) };
 
 /// The longest pause between two chunks: nobody waits out a recorded lunch break.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);

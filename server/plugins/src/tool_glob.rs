@@ -13,7 +13,8 @@ use dsh_protocol::workspace::{GlobArguments, GlobValue};
 use dsh_session::store::BoxFuture;
 use serde_json::Value;
 
-pub(crate) const PLUGIN: Plugin = Plugin { name: "tool-glob", inject: &["tools", "search"], start };
+pub(crate) const PLUGIN: Plugin =
+    Plugin { inject: &["tools", "search"], ..Plugin::new("tool-glob", start) };
 
 fn start(
     context: Context,

@@ -13,7 +13,8 @@ use dsh_protocol::workspace::{GrepArguments, GrepMatch, GrepValue};
 use dsh_session::store::BoxFuture;
 use serde_json::Value;
 
-pub(crate) const PLUGIN: Plugin = Plugin { name: "tool-grep", inject: &["tools", "search"], start };
+pub(crate) const PLUGIN: Plugin =
+    Plugin { inject: &["tools", "search"], ..Plugin::new("tool-grep", start) };
 
 fn start(
     context: Context,

@@ -13,7 +13,8 @@ use dsh_protocol::workspace::{ReadArguments, ReadValue};
 use dsh_session::store::BoxFuture;
 use serde_json::Value;
 
-pub(crate) const PLUGIN: Plugin = Plugin { name: "tool-read", inject: &["tools", "fs"], start };
+pub(crate) const PLUGIN: Plugin =
+    Plugin { inject: &["tools", "fs"], ..Plugin::new("tool-read", start) };
 
 fn start(
     context: Context,

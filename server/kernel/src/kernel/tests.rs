@@ -49,18 +49,14 @@ fn reader(context: Context, _config: Value) -> BoxFuture<'static, Result<(), Sta
 }
 
 const PLUGINS: &[Plugin] = &[
-    Plugin { name: "reader", inject: &["store", "journal"], start: reader },
-    Plugin { name: "store", inject: &["journal"], start: store },
+    Plugin { inject: &["store", "journal"], ..Plugin::new("reader", reader) },
+    Plugin { inject: &["journal"], provides: &["store"], ..Plugin::new("store", store) },
 ];
 
 async fn mounted(rows: &[(&str, &str, Value)]) -> (Kernel, Arc<Journal>) {
     let rows = rows
         .iter()
-        .map(|(id, name, config)| Row {
-            id: (*id).to_owned(),
-            name: (*name).to_owned(),
-            config: config.clone(),
-        })
+        .map(|(id, name, config)| Row { name: (*name).to_owned(), ..Row::new(id, config.clone()) })
         .collect();
     let journal = Arc::new(Journal::default());
     (Kernel::mount(rows, PLUGINS, &JOURNAL, Arc::clone(&journal)).await, journal)

@@ -9,6 +9,7 @@ use dsh_llm::credentials::Environment;
 use dsh_llm::http::Patience;
 use dsh_llm::http::address::Address;
 use dsh_protocol::params::model::Modality;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::dialect::{self, Dialect};
@@ -17,7 +18,7 @@ use super::dialect::{self, Dialect};
 const LONGEST_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// A row's configuration.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Config {
     /// The part of a model id before the first `/`.
@@ -42,7 +43,7 @@ pub(super) struct Config {
     retry: RetryConfig,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ModelConfig {
     id: String,
@@ -50,7 +51,7 @@ struct ModelConfig {
     input: Option<Vec<Modality>>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RetryConfig {
     max_retries: Option<u32>,
