@@ -146,7 +146,7 @@ impl KeyPath {
                 map.insert(key.clone(), new);
                 return true;
             }
-            (Some(Value::Array(list)), PathStep::Index(index)) => list.get_mut(*index),
+            (Some(Value::Array(elements)), PathStep::Index(index)) => elements.get_mut(*index),
             (_, _) => None,
         };
         place.map(|place| *place = new).is_some()

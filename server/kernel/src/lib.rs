@@ -5,13 +5,25 @@
 //! reverse order, before anything that it depends on goes away.
 
 pub mod config;
+pub mod hooks;
 pub mod plugin;
 pub mod registration;
 pub mod registry;
 pub mod service;
 
 mod context;
+mod effects;
+mod graph;
 mod kernel;
+mod lifecycle;
+mod panics;
+mod shared;
+mod status;
+mod tree;
+mod update;
 
-pub use context::{Context, InactiveEffect};
-pub use kernel::{Kernel, PluginState, PluginStatus};
+pub use context::Context;
+pub use effects::{InactiveEffect, Unloading};
+pub use kernel::Kernel;
+pub use status::{PluginState, PluginStatus};
+pub use update::{RowFailure, Stage, UpdateError};

@@ -6,7 +6,8 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use crate::config::{ConfigSpec, KeyPath};
-use crate::context::{Context, InactiveEffect};
+use crate::context::Context;
+use crate::effects::InactiveEffect;
 use crate::registry::Taken;
 
 /// Why a plugin did not start.

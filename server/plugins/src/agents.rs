@@ -26,7 +26,7 @@ fn start(context: Context, _config: Value) -> BoxFuture<'static, Result<(), Star
             context.get(&DEFAULT_MODEL)?,
         ));
         let closing = Arc::clone(&agents);
-        context.on_dispose(move || async move { closing.close_all().await });
+        context.on_dispose("running agents", move |_| async move { closing.close_all().await })?;
         context.provide(&AGENTS, agents)
     })
 }

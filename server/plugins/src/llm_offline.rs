@@ -17,7 +17,7 @@ pub(crate) const PLUGIN: Plugin =
 fn start(context: Context, _config: Value) -> BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {
         let retrieval = Retrieval::new(context.get(&SEARCH)?);
-        context.keep(context.get(&LLM)?.register(Arc::new(retrieval))?);
+        context.keep(context.get(&LLM)?.register(Arc::new(retrieval))?)?;
         Ok(())
     })
 }

@@ -72,7 +72,7 @@ fn start(
             proxies: Proxies::of_system(),
         };
         let adapter = Compatible::new(&config, preset, surroundings)?;
-        context.keep(context.get(&LLM)?.register(Arc::new(adapter))?);
+        context.keep(context.get(&LLM)?.register(Arc::new(adapter))?)?;
         Ok(())
     })
 }

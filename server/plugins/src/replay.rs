@@ -25,7 +25,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 fn start(context: Context, _config: Value) -> BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {
-        context.keep(context.get(&LLM)?.register(Arc::new(Replay))?);
+        context.keep(context.get(&LLM)?.register(Arc::new(Replay))?)?;
         Ok(())
     })
 }

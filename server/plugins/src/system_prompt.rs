@@ -44,7 +44,7 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
             ("deployment:persona", 0, config.persona.as_str()),
         ] {
             let section = Section { name: name.to_owned(), order, text: text.to_owned() };
-            context.keep(prompt.register(section)?);
+            context.keep(prompt.register(section)?)?;
         }
         context.provide(&SYSTEM_PROMPT, Arc::new(prompt))
     })

@@ -22,7 +22,7 @@ fn start(
 ) -> futures_util::future::BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {
         let tool = Typed::new(Read { fs: context.get(&FS)? });
-        context.keep(context.get(&TOOLS)?.register(Arc::new(tool))?);
+        context.keep(context.get(&TOOLS)?.register(Arc::new(tool))?)?;
         Ok(())
     })
 }
