@@ -130,6 +130,10 @@ impl Hooks {
         typed.collect()
     }
 
+    fn is_heard(&self, hook: &str) -> bool {
+        self.lock().by_hook.get(hook).is_some_and(|listeners| !listeners.is_empty())
+    }
+
     /// The rows that listen to a hook, in order.
     pub fn rows(&self, hook: &str) -> Vec<String> {
         let listeners = self.lock();
@@ -148,6 +152,11 @@ macro_rules! declaration {
         pub const fn new(name: &'static str, doc: &'static str) -> Self {
             let declared = Declaration { name, mode: Mode::$mode, doc };
             Self { declared, types: PhantomData }
+        }
+
+        /// Whether anybody listens: otherwise what a dispatch would be told need not be made.
+        pub fn is_heard(&self, hooks: &Hooks) -> bool {
+            hooks.is_heard(self.declared.name)
         }
 
         /// What is known of it without its types.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use crate::config::{ConfigSpec, KeyPath};
+use crate::config::{ConfigProblem, ConfigSpec, KeyPath};
 use crate::context::Context;
 use crate::effects::InactiveEffect;
 use crate::registry::Taken;
@@ -42,6 +42,12 @@ pub enum StartError {
     /// The plugin failed in its own way.
     #[error("{0}")]
     Failed(String),
+}
+
+impl From<ConfigProblem> for StartError {
+    fn from(problem: ConfigProblem) -> Self {
+        Self::Config(problem.to_string())
+    }
 }
 
 /// Starts a plugin: reads the configuration, provides services, registers things with the context.

@@ -28,6 +28,7 @@ pub(crate) const PLUGIN: Plugin = Plugin {
 #[derive(Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct Config {
+    #[schemars(range(min = 1))]
     max_parallel_tool_calls: usize,
     budgets: BudgetsConfig,
 }
@@ -44,14 +45,12 @@ struct BudgetsConfig {
     steps: Option<u64>,
     minutes: Option<u64>,
     tokens: Option<u64>,
+    stopping_rounds: Option<u64>,
 }
 
 fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {
         let config: Config = read_config(config)?;
-        if config.max_parallel_tool_calls == 0 {
-            return Err(StartError::Config("`maxParallelToolCalls` must be at least 1".to_owned()));
-        }
         let defaults = Budgets::default();
         let minutes =
             config.budgets.minutes.map(|minutes| Duration::from_secs(minutes.saturating_mul(60)));
@@ -60,12 +59,14 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
             models: context.get(&LLM)?,
             tools: context.get(&TOOLS)?,
             prompt: context.get(&SYSTEM_PROMPT)?,
+            hooks: context.hooks().clone(),
             default_model: context.get(&DEFAULT_MODEL)?,
             max_parallel_tool_calls: config.max_parallel_tool_calls,
             budgets: Budgets {
                 steps: config.budgets.steps.unwrap_or(defaults.steps),
                 time: minutes.unwrap_or(defaults.time),
                 tokens: config.budgets.tokens,
+                stopping_rounds: config.budgets.stopping_rounds.unwrap_or(defaults.stopping_rounds),
             },
         });
         context.provide(&AGENT_LOOP, Arc::new(agent_loop) as Arc<dyn AgentLoop>)

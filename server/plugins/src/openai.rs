@@ -31,27 +31,26 @@ use exchange::{Exchange, Provider};
 
 pub(crate) const PLUGIN: Plugin = Plugin {
     inject: INJECT,
-    config: CONFIG,
+    config: ConfigSpec::of::<Config>().and(|config| config::problems(config, ANY)),
     ..Plugin::new("openai-compatible", |context, config| start(context, config, ANY))
 };
 pub(crate) const DEEPSEEK: Plugin = Plugin {
     inject: INJECT,
-    config: CONFIG,
+    config: ConfigSpec::of::<Config>().and(|config| config::problems(config, OF_DEEPSEEK)),
     ..Plugin::new("llm-deepseek", |context, config| start(context, config, OF_DEEPSEEK))
 };
 pub(crate) const LOCAL: Plugin = Plugin {
     inject: INJECT,
-    config: CONFIG,
+    config: ConfigSpec::of::<Config>().and(|config| config::problems(config, OF_LOCAL)),
     ..Plugin::new("llm-local", |context, config| start(context, config, OF_LOCAL))
 };
 pub(crate) const OPENAI: Plugin = Plugin {
     inject: INJECT,
-    config: CONFIG,
+    config: ConfigSpec::of::<Config>().and(|config| config::problems(config, OF_OPENAI)),
     ..Plugin::new("llm-openai", |context, config| start(context, config, OF_OPENAI))
 };
 
 const INJECT: &[&str] = &["llm", "credentials"];
-const CONFIG: ConfigSpec = ConfigSpec::of::<Config>();
 
 const ANY: Preset = Preset { provider: None, dialect: "openai" };
 const OF_DEEPSEEK: Preset = Preset { provider: Some("deepseek"), dialect: "deepseek" };
