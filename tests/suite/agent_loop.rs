@@ -13,6 +13,7 @@ use dsh_agent::prompt::SystemPrompt;
 use dsh_agent::tool::{Tool, ToolContext, ToolFailure, ToolOutput};
 use dsh_agent::tools::Tools;
 use dsh_agent::wait::wait;
+use dsh_kernel::hooks::Hooks;
 use dsh_kernel::registration::Registration;
 use dsh_llm::adapter::{Adapter, Chunks, Offer, Request};
 use dsh_llm::models::Models;
@@ -199,6 +200,7 @@ fn stage(budgets: Budgets, most: usize, answers: Vec<Scripted>) -> Stage {
         models: Arc::new(models),
         tools: Arc::new(tools),
         prompt: Arc::new(SystemPrompt::default()),
+        hooks: Hooks::default(),
         default_model: Arc::new(ModelId::parse("test/x").unwrap()),
         max_parallel_tool_calls: most,
         budgets,

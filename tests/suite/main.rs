@@ -13,6 +13,7 @@ mod bad_input;
 mod cancel;
 mod crash;
 mod fidelity;
+mod hooks;
 mod lifecycle;
 mod lsp_documents;
 mod lsp_flow;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use dsh_kernel::hooks::Hooks;
 use dsh_kernel::service::Key;
 use dsh_llm::models::Models;
 use dsh_protocol::event::EventData;
@@ -37,11 +38,13 @@ pub struct Budgets {
     pub time: Duration,
     /// Input and output tokens; `None`: no limit.
     pub tokens: Option<u64>,
+    /// How often a hook may keep the turn from ending.
+    pub stopping_rounds: u64,
 }
 
 impl Default for Budgets {
     fn default() -> Self {
-        Self { steps: 200, time: Duration::from_hours(1), tokens: None }
+        Self { steps: 200, time: Duration::from_hours(1), tokens: None, stopping_rounds: 5 }
     }
 }
 
@@ -56,6 +59,7 @@ pub(crate) struct Shared {
     pub(crate) models: Arc<Models>,
     pub(crate) tools: Arc<Tools>,
     pub(crate) prompt: Arc<SystemPrompt>,
+    pub(crate) hooks: Hooks,
     pub(crate) default_model: Arc<ModelId>,
     pub(crate) max_parallel_tool_calls: usize,
     pub(crate) budgets: Budgets,
@@ -71,6 +75,8 @@ pub struct StandardLoopConfig {
     pub tools: Arc<Tools>,
     /// The system prompt.
     pub prompt: Arc<SystemPrompt>,
+    /// Where the loop's hooks are dispatched.
+    pub hooks: Hooks,
     /// The model that is used when nobody chose one.
     pub default_model: Arc<ModelId>,
     /// How many tool calls of one answer run at once.
@@ -87,6 +93,7 @@ impl StandardLoop {
             models: config.models,
             tools: config.tools,
             prompt: config.prompt,
+            hooks: config.hooks,
             default_model: config.default_model,
             max_parallel_tool_calls: config.max_parallel_tool_calls,
             budgets: config.budgets,

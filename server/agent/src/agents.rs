@@ -141,6 +141,18 @@ impl Agents {
         Ok(sessions)
     }
 
+    /// Waits until no agent runs a turn.
+    pub async fn at_rest(&self) {
+        loop {
+            let live: Vec<Agent> =
+                self.lock().values().filter_map(|cell| cell.get().cloned()).collect();
+            let running = live.iter().find(|agent| agent.status() == SessionStatus::Running);
+            let Some(agent) = running else { return };
+            // An agent whose task is gone runs nothing.
+            let _ = agent.watch_status().wait_for(|status| *status != SessionStatus::Running).await;
+        }
+    }
+
     /// Ends every agent: running turns are aborted and everything is on disk when this returns.
     pub async fn close_all(&self) {
         let live = std::mem::take(&mut *self.lock());

@@ -1,5 +1,8 @@
 //! Runs the tool calls of one answer: side by side where they allow it, logged in the model's order.
 
+use std::sync::Arc;
+
+use dsh_kernel::hooks::Hooks;
 use dsh_protocol::content::ContentBlock;
 use dsh_protocol::event::{EventData, ToolCall, ToolResult};
 use dsh_protocol::ids::{CallId, MessageId};
@@ -8,10 +11,10 @@ use dsh_session::fold::Violation;
 use dsh_session::writer::{Draft, Writer};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use serde_json::json;
-use std::sync::Arc;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::hooks::{At, PRE_EXECUTE, RESULT, ToolAnswered, ToolCalled};
 use crate::host::NewId;
 use crate::tools::{ToolOutcome, Tools, parse_arguments};
 
@@ -29,6 +32,7 @@ pub(crate) struct Call {
 /// The calls of one answer and what they run with.
 pub(crate) struct Schedule<'a> {
     pub(crate) tools: &'a Tools,
+    pub(crate) hooks: &'a Hooks,
     pub(crate) writer: &'a Writer,
     pub(crate) cancel: &'a CancellationToken,
     pub(crate) new_id: &'a NewId,
@@ -68,7 +72,11 @@ impl Schedule<'_> {
                 outcomes[at] = Some((seq, outcome));
             }
             while let Some((seq, outcome)) = outcomes.get_mut(committed).and_then(Option::take) {
+                let heard = RESULT.is_heard(self.hooks).then(|| outcome.clone());
                 self.log_result(&calls[committed], seq, outcome)?;
+                if let Some(outcome) = heard {
+                    self.tell(&calls[committed], outcome).await;
+                }
                 committed += 1;
             }
         }
@@ -76,10 +84,50 @@ impl Schedule<'_> {
     }
 
     async fn dispatch(&self, call: &Call) -> ToolOutcome {
-        match parse_arguments(&call.arguments) {
-            Ok(arguments) => self.tools.call(&call.name, arguments, self.cancel).await,
-            Err(failure) => ToolOutcome::failed(&failure),
+        let arguments = match parse_arguments(&call.arguments) {
+            Ok(arguments) => arguments,
+            Err(failure) => return ToolOutcome::failed(&failure),
+        };
+        match self.refused(call, &arguments).await {
+            Some(outcome) => outcome,
+            None => self.tools.call(&call.name, arguments, self.cancel).await,
         }
+    }
+
+    /// How a call comes out that a plugin does not let run.
+    async fn refused(&self, call: &Call, arguments: &Value) -> Option<ToolOutcome> {
+        if !PRE_EXECUTE.is_heard(self.hooks) {
+            return None;
+        }
+        let event = ToolCalled {
+            at: self.at(),
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            arguments: arguments.clone(),
+            cancel: self.cancel.clone(),
+        };
+        let decision = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => return Some(ToolOutcome::not_dispatched()),
+            decision = PRE_EXECUTE.dispatch(self.hooks, event) => decision,
+        };
+        match decision {
+            Ok(refusal) => refusal.map(|refusal| ToolOutcome::broken(&refusal.message)),
+            Err(error) => {
+                tracing::error!(%error, "a tool call is refused");
+                Some(ToolOutcome::broken("the call could not be checked; try another way"))
+            }
+        }
+    }
+
+    async fn tell(&self, call: &Call, outcome: ToolOutcome) {
+        let (at, call_id, name) = (self.at(), call.id.clone(), call.name.clone());
+        RESULT.dispatch(self.hooks, ToolAnswered { at, call_id, name, outcome }).await;
+    }
+
+    fn at(&self) -> At {
+        let session_id = self.writer.log().header().id.clone();
+        At { session_id, turn: self.turn, step: self.step }
     }
 
     fn log_call(&self, call: &Call) -> Result<u64, Violation> {

@@ -264,6 +264,7 @@ impl Step<'_> {
     async fn run_tools(&self, calls: Vec<Call>) -> Result<(), Halt> {
         let schedule = Schedule {
             tools: &self.shared.tools,
+            hooks: &self.shared.hooks,
             writer: self.writer,
             cancel: self.cancel,
             new_id: &self.shared.host.new_id,

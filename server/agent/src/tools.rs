@@ -56,7 +56,8 @@ impl ToolOutcome {
         ))
     }
 
-    fn broken(message: &str) -> Self {
+    /// A call that failed in a way that has no code.
+    pub(crate) fn broken(message: &str) -> Self {
         Self {
             content: vec![ContentBlock::text(format!("Error: {message}"))],
             error: None,

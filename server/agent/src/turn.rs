@@ -8,8 +8,8 @@ use dsh_protocol::content::ModelFailure;
 use dsh_protocol::event::{
     EventData, InboxSpliced, InboxTarget, MessageOutcome, MessageOutcomeKind, TurnEnded, TurnStart,
 };
-use dsh_protocol::ids::ModelId;
-use dsh_protocol::message::Message;
+use dsh_protocol::ids::{MessageId, ModelId};
+use dsh_protocol::message::{Message, Role, Source};
 use dsh_protocol::session::Header;
 use dsh_protocol::turn::{AbortReason, Budget, TurnEnd};
 use dsh_session::fold::Violation;
@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_loop::Shared;
+use crate::hooks::{At, GoOn, PRE_STEP, PreStep, Rejection, TURN_STOPPING, TurnStopping};
 use crate::step::{Step, StepOutcome};
 
 /// A turn that is about to run.
@@ -107,15 +108,19 @@ impl Turn {
         let mut tokens = 0;
         // `max-tokens` is the turn's outcome once it was seen; it does not say whether the turn must go on.
         let mut cut = false;
+        let mut rounds = 0;
         for step in 1.. {
             let claimed = self.claim(step == 1)?;
-            let header = match self.header(&model) {
-                Ok(header) => header,
-                Err(reason) => return self.not_assembled(&claimed, reason),
-            };
             if step == 1 && claimed.is_empty() {
                 return Ok(TurnEnd::Completed);
             }
+            if let Some(end) = self.rejected(step, &model, &claimed).await? {
+                return Ok(end);
+            }
+            let header = match self.header(&model) {
+                Ok(header) => header,
+                Err(reason) => return self.failed(&claimed, "ASSEMBLY", reason),
+            };
             let outcome = self.step(step, claimed, header).await?;
             tokens += outcome.tokens;
             cut |= outcome.cut;
@@ -125,10 +130,18 @@ impl Turn {
                 continue;
             }
             self.writer.flush().await?;
-            // Nothing waits between here and the turn's end, so that no message slips in unseen.
-            let steered = self.writer.log().read(|fold| !fold.inbox.next_step.is_empty());
-            if !outcome.must_continue && !steered {
-                break;
+            if !outcome.must_continue && !self.is_steered() {
+                if let Some(go_on) = self.kept_from_stopping(step, cut, rounds).await? {
+                    if rounds == self.shared.budgets.stopping_rounds {
+                        return Ok(TurnEnd::Limit { what: Budget::StoppingRounds });
+                    }
+                    rounds += 1;
+                    self.inject(go_on)?;
+                }
+                // Nothing waits between here and the turn's end, so that no message slips in unseen.
+                if !self.is_steered() {
+                    break;
+                }
             }
             if let Some(what) = exhausted {
                 return Ok(TurnEnd::Limit { what });
@@ -198,17 +211,112 @@ impl Turn {
         }))
     }
 
-    /// Ends a turn whose request could not be put together. Its input is not lost silently: each message's
-    /// outcome is in the log.
-    fn not_assembled(&self, claimed: &[Arc<Message>], reason: String) -> Result<TurnEnd, Halt> {
+    /// Ends a turn whose step cannot begin.
+    fn failed(
+        &self,
+        claimed: &[Arc<Message>],
+        code: &str,
+        reason: String,
+    ) -> Result<TurnEnd, Halt> {
+        self.not_taken(claimed, MessageOutcomeKind::Failed, &reason)?;
+        Ok(TurnEnd::Error { error: failure(code, reason) })
+    }
+
+    /// Records what became of messages that no step took in, so that none is lost silently.
+    fn not_taken(
+        &self,
+        claimed: &[Arc<Message>],
+        kind: MessageOutcomeKind,
+        reason: &str,
+    ) -> Result<(), Violation> {
         for message in claimed {
             self.writer.append(EventData::MessageOutcome(MessageOutcome {
                 message_id: message.id.clone(),
-                kind: MessageOutcomeKind::Failed,
-                reason: reason.clone(),
+                kind,
+                reason: reason.to_owned(),
             }))?;
         }
-        Ok(TurnEnd::Error { error: failure("ASSEMBLY", reason) })
+        Ok(())
+    }
+
+    /// How the turn ends if a plugin does not let the step begin.
+    async fn rejected(
+        &self,
+        step: u64,
+        model: &ModelId,
+        claimed: &[Arc<Message>],
+    ) -> Result<Option<TurnEnd>, Halt> {
+        let hooks = &self.shared.hooks;
+        if !PRE_STEP.is_heard(hooks) {
+            return Ok(None);
+        }
+        let event = PreStep { at: self.at(step), model: model.clone(), claimed: claimed.to_vec() };
+        match self.unless_cancelled(PRE_STEP.dispatch(hooks, event)).await? {
+            Ok(None) => Ok(None),
+            Ok(Some(Rejection { reason })) => {
+                self.not_taken(claimed, MessageOutcomeKind::Rejected, &reason)?;
+                Ok(Some(TurnEnd::Blocked))
+            }
+            Err(error) => self.failed(claimed, "HOOK", error.to_string()).map(Some),
+        }
+    }
+
+    /// The message with which a plugin wants the turn to go on.
+    async fn kept_from_stopping(
+        &self,
+        step: u64,
+        cut: bool,
+        rounds: u64,
+    ) -> Result<Option<GoOn>, Halt> {
+        let hooks = &self.shared.hooks;
+        if !TURN_STOPPING.is_heard(hooks) {
+            return Ok(None);
+        }
+        let cancel = self.cancel.token().clone();
+        let event = TurnStopping { at: self.at(step), cut, rounds, cancel };
+        let decision = self.unless_cancelled(TURN_STOPPING.dispatch(hooks, event)).await?;
+        Ok(decision.unwrap_or_else(|error| {
+            tracing::error!(%error, "the turn ends without what a plugin had to say");
+            None
+        }))
+    }
+
+    /// Puts a plugin's message into the inbox, for the next step.
+    fn inject(&self, GoOn { plugin, form, content }: GoOn) -> Result<(), Violation> {
+        let message = Message {
+            id: MessageId::from((self.shared.host.new_id)()),
+            role: Role::User,
+            content,
+            source: Source::Plugin { plugin, form },
+            client_message_id: None,
+        };
+        let target = InboxTarget::NextStep;
+        let start = self.writer.log().read(|fold| fold.inbox.list(target).len() as u64);
+        self.writer.append(EventData::InboxSpliced(InboxSpliced {
+            target,
+            start,
+            removed_count: None,
+            inserted: vec![Arc::new(message)],
+            outcome: None,
+        }))?;
+        Ok(())
+    }
+
+    async fn unless_cancelled<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Halt> {
+        tokio::select! {
+            biased;
+            () = self.cancel.token().cancelled() => Err(Halt::Aborted),
+            done = waiting => Ok(done),
+        }
+    }
+
+    /// Whether messages wait for a next step.
+    fn is_steered(&self) -> bool {
+        self.writer.log().read(|fold| !fold.inbox.next_step.is_empty())
+    }
+
+    fn at(&self, step: u64) -> At {
+        At { session_id: self.writer.log().header().id.clone(), turn: self.number, step }
     }
 
     /// The budget that is used up, if one is.

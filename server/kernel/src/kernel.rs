@@ -1,195 +1,178 @@
-//! Mounts rows, keeps the states of their plugins, unmounts them.
+//! A tree of rows and the way to change it.
 
 use std::collections::BTreeSet;
-use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
-use futures_util::FutureExt;
+use serde_json::Value;
+use tokio::sync::watch;
 
-use crate::context::{Context, Effects};
-use crate::plugin::{Plugin, Row, StartError};
-use crate::service::{Key, Services};
+use crate::effects::Effects;
+use crate::graph::{Graph, HOST};
+use crate::hooks::Hooks;
+use crate::lifecycle::Lifecycle;
+use crate::plugin::{Plugin, Row};
+use crate::service::{Key, Provided};
+use crate::shared::Shared;
+use crate::status::{PluginState, PluginStatus};
+use crate::tree::{Realm, flatten};
+use crate::update::{UpdateError, update};
 
-/// How long one effect may take to undo itself before the next one's turn comes.
-const DISPOSE_DEADLINE: Duration = Duration::from_secs(5);
-
-/// Where a row's plugin stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PluginState {
-    /// It waits for services that no active plugin provides.
-    Pending {
-        /// The services.
-        waiting_for: Vec<&'static str>,
-    },
-    /// It runs.
-    Active,
-    /// Its start failed and was undone.
-    Failed {
-        /// Why.
-        error: String,
-    },
-}
-
-/// A row and where its plugin stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PluginStatus {
-    /// The row's id.
-    pub id: String,
-    /// The plugin's name.
-    pub name: String,
-    /// Where it stands.
-    pub state: PluginState,
-    /// The services that it provides now.
-    pub provides: Vec<&'static str>,
-}
-
-struct Active {
-    row: String,
-    effects: Effects,
-}
-
-/// A mounted tree.
+/// A tree of rows whose plugins start and stop as their services come and go.
+///
+/// Changes of the tree are made one after the other, each in a task of its own: whoever asked for one may stop
+/// waiting without leaving it half done. Dropping a kernel shuts it down in the background.
 pub struct Kernel {
-    services: Arc<Mutex<Services>>,
-    /// In the order of activation, so that the reverse brings dependents down before their providers.
-    active: Mutex<Vec<Active>>,
-    statuses: Vec<PluginStatus>,
+    shared: Arc<Shared>,
 }
 
 impl Kernel {
-    /// Mounts rows: each plugin starts once its services are there, whatever the order of the rows.
-    ///
-    /// `host` is what the embedding program provides under the name of `key`, before any plugin starts.
-    /// A plugin that fails or panics is undone and reported in [`Kernel::plugins`]; the others go on. Rows
-    /// that name no known plugin fail; of two rows with one id the second fails.
+    /// A kernel without rows. `host` is what the embedding program provides under the name of `key`, before any
+    /// plugin starts.
+    pub fn new<T: ?Sized + Send + Sync + 'static>(
+        plugins: &[Plugin],
+        key: &Key<T>,
+        host: Arc<T>,
+    ) -> Self {
+        let mut graph = Graph::default();
+        let provided = Provided { owner: HOST, value: Box::new(host), facts: Value::Null };
+        graph.services.insert((Realm::Common, key.name().to_owned()), provided);
+        Self { shared: Arc::new(Shared::new(plugins, graph)) }
+    }
+
+    /// A kernel with rows; see [`Kernel::new`] and [`Kernel::load`].
     pub async fn mount<T: ?Sized + Send + Sync + 'static>(
         rows: Vec<Row>,
         plugins: &[Plugin],
         key: &Key<T>,
         host: Arc<T>,
     ) -> Self {
-        let mut services = Services::default();
-        // Cannot be taken: there is nothing else yet.
-        let _ = services.provide("host", key, host);
-        let services = Arc::new(Mutex::new(services));
-        let mut active = Vec::new();
-        let mut statuses = Vec::new();
-        let (mut waiting, rejected) = resolve(rows, plugins);
-        statuses.extend(rejected);
-        while let Some(at) =
-            waiting.iter().position(|(_, plugin)| missing(&services, plugin).is_empty())
-        {
-            let (row, plugin) = waiting.remove(at);
-            let context = Context {
-                row: row.id.clone(),
-                inject: plugin.inject,
-                services: Arc::clone(&services),
-                effects: Effects::default(),
-            };
-            let state = start(&plugin, context.clone(), &row).await;
-            match state {
-                PluginState::Active => {
-                    active.push(Active { row: row.id.clone(), effects: context.effects });
-                }
-                PluginState::Pending { .. } | PluginState::Failed { .. } => {
-                    undo(&context.effects, &row.id).await;
-                    lock(&services).withdraw(&row.id);
-                }
+        let kernel = Self::new(plugins, key, host);
+        kernel.load(rows).await;
+        kernel
+    }
+
+    /// Adds rows: each plugin starts once its services are there, whatever the order of the rows.
+    ///
+    /// A plugin that fails or panics is undone and reported in [`Kernel::plugins`]; the others go on. Rows that
+    /// name no known plugin fail; of two rows with one id the second fails. Returns when nothing moves any more,
+    /// or soon after the kernel is disposed.
+    pub async fn load(&self, rows: Vec<Row>) {
+        self.in_turn(|shared| async move {
+            if shared.closing.is_cancelled() {
+                return;
             }
-            let provides = lock(&services).owned_by(&row.id);
-            statuses.push(PluginStatus { id: row.id, name: row.name, state, provides });
-        }
-        for (row, plugin) in waiting {
-            let state = PluginState::Pending { waiting_for: missing(&services, &plugin) };
-            statuses.push(PluginStatus { id: row.id, name: row.name, state, provides: Vec::new() });
-        }
-        Self { services, active: Mutex::new(active), statuses }
+            shared.change(|graph| {
+                for (position, leaf) in flatten(rows).into_iter().enumerate() {
+                    if graph.slot_of(&leaf.id).is_none() {
+                        let plugin = shared.plugins.get(leaf.name.as_str()).copied();
+                        graph.add(leaf, plugin, position);
+                        continue;
+                    }
+                    let error = format!("the id `{}` is taken by an earlier row", leaf.id);
+                    graph.rejected.push(PluginStatus {
+                        id: leaf.id,
+                        name: leaf.name,
+                        state: PluginState::Failed,
+                        waiting_for: Vec::new(),
+                        provides: Vec::new(),
+                        error: Some(error),
+                        effects: Vec::new(),
+                    });
+                }
+            });
+            Lifecycle::new(&shared).settle().await;
+        })
+        .await;
     }
 
-    /// A service, if an active plugin provides it.
+    /// Replaces the list of rows, or leaves everything as it was.
+    ///
+    /// Rows are compared by id. The configuration of every row that is new or changed is checked before
+    /// anything is stopped. Then changed rows are replaced and new ones started; if any of them, or a row that
+    /// depends on them, fails, the old rows are restored and all failures are returned. Rows that wait for a
+    /// service are legal. Rows that vanished are removed last, unless a new row needs a name that one of them
+    /// has.
+    pub async fn update(&self, rows: Vec<Row>) -> Result<(), UpdateError> {
+        let updated = self.in_turn(|shared| async move { update(&shared, flatten(rows)).await });
+        updated.await.unwrap_or(Err(UpdateError::Closed))
+    }
+
+    /// A service that an active plugin, or the embedding program, provides outside of all isolated realms.
     pub fn get<T: ?Sized + Send + Sync + 'static>(&self, key: &Key<T>) -> Option<Arc<T>> {
-        lock(&self.services).get(key)
+        self.shared.graph().active_at(&(Realm::Common, key.name().to_owned()))?.value()
     }
 
-    /// Every row and where its plugin stands.
-    pub fn plugins(&self) -> &[PluginStatus] {
-        &self.statuses
+    /// Every row and where its plugin stands now, in the order of the tree.
+    pub fn plugins(&self) -> Vec<PluginStatus> {
+        self.shared.graph().statuses()
     }
 
-    /// Unmounts everything: the last plugin to start goes first, and in it the last effect. Calling it again
-    /// does nothing.
+    /// Counts the changes of [`Kernel::plugins`].
+    pub fn watch(&self) -> watch::Receiver<u64> {
+        self.shared.changes.subscribe()
+    }
+
+    /// Where hooks are dispatched.
+    pub fn hooks(&self) -> &Hooks {
+        &self.shared.hooks
+    }
+
+    /// Unmounts everything: the last plugin to start goes first, and in it the last effect. A start that is
+    /// under way is interrupted. Whoever calls it, and however often, waits until everything is down.
     pub async fn dispose(&self) {
-        loop {
-            let next = self.active.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let Some(plugin) = next else { return };
-            undo(&plugin.effects, &plugin.row).await;
-            lock(&self.services).withdraw(&plugin.row);
-        }
+        self.shared.closing.cancel();
+        self.in_turn(take_down).await;
+    }
+
+    /// Makes one change of the tree after those that are under way. `None`: our own code broke.
+    async fn in_turn<R, Fut>(
+        &self,
+        change: impl FnOnce(Arc<Shared>) -> Fut + Send + 'static,
+    ) -> Option<R>
+    where
+        R: Send + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+    {
+        let shared = Arc::clone(&self.shared);
+        let changing = tokio::spawn(async move {
+            let _turn = shared.transition.lock().await;
+            change(Arc::clone(&shared)).await
+        });
+        changing
+            .await
+            .inspect_err(|error| tracing::error!(%error, "a change of the tree broke"))
+            .ok()
     }
 }
 
-/// Pairs rows with their plugins; what cannot be paired is reported.
-fn resolve(rows: Vec<Row>, plugins: &[Plugin]) -> (Vec<(Row, Plugin)>, Vec<PluginStatus>) {
-    let mut ids = BTreeSet::new();
-    let mut paired = Vec::new();
-    let mut rejected = Vec::new();
-    for row in rows {
-        let error = if ids.insert(row.id.clone()) {
-            match plugins.iter().find(|plugin| plugin.name == row.name) {
-                Some(plugin) => {
-                    paired.push((row, *plugin));
-                    continue;
-                }
-                None => format!("there is no plugin named `{}`", row.name),
-            }
-        } else {
-            format!("the id `{}` is taken by an earlier row", row.id)
+/// Takes everything down after the change that is under way.
+async fn take_down(shared: Arc<Shared>) {
+    let all: BTreeSet<u64> = shared.graph().fibers.keys().copied().collect();
+    Lifecycle::new(&shared).bring_down(&all).await;
+    shared.change(|graph| {
+        graph.services.clear();
+        graph.fibers.values_mut().for_each(|fiber| fiber.state = PluginState::Disposed);
+    });
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        if self.shared.closing.is_cancelled() {
+            return;
+        }
+        self.shared.closing.cancel();
+        let shared = Arc::clone(&self.shared);
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            // Nobody is left who could wait.
+            let effects = shared.graph().effects_by_age();
+            effects.iter().rev().for_each(Effects::abandon);
+            return;
         };
-        rejected.push(PluginStatus {
-            id: row.id,
-            name: row.name,
-            state: PluginState::Failed { error },
-            provides: Vec::new(),
+        runtime.spawn(async move {
+            let _turn = shared.transition.lock().await;
+            take_down(Arc::clone(&shared)).await;
         });
     }
-    (paired, rejected)
-}
-
-fn missing(services: &Mutex<Services>, plugin: &Plugin) -> Vec<&'static str> {
-    let services = lock(services);
-    plugin.inject.iter().copied().filter(|name| !services.has(name)).collect()
-}
-
-async fn start(plugin: &Plugin, context: Context, row: &Row) -> PluginState {
-    let started = AssertUnwindSafe(async { (plugin.start)(context, row.config.clone()).await });
-    let outcome = match started.catch_unwind().await {
-        Ok(outcome) => outcome,
-        Err(_) => Err(StartError::Failed("the plugin panicked while it started".to_owned())),
-    };
-    match outcome {
-        Ok(()) => PluginState::Active,
-        Err(error) => {
-            tracing::error!(row = %row.id, %error, "plugin did not start");
-            PluginState::Failed { error: error.to_string() }
-        }
-    }
-}
-
-/// Undoes effects, last first. One that panics or hangs does not keep the others from being undone.
-async fn undo(effects: &Effects, row: &str) {
-    while let Some(dispose) = effects.pop() {
-        let disposed = AssertUnwindSafe(async move { dispose().await }).catch_unwind();
-        match tokio::time::timeout(DISPOSE_DEADLINE, disposed).await {
-            Ok(Ok(())) => {}
-            Ok(Err(_)) => tracing::error!(row, "an effect panicked while it was undone"),
-            Err(_) => tracing::error!(row, "an effect took too long to undo"),
-        }
-    }
-}
-
-fn lock(services: &Mutex<Services>) -> std::sync::MutexGuard<'_, Services> {
-    services.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

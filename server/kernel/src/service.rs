@@ -1,9 +1,12 @@
 //! Typed names of services.
 
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::graph::FiberId;
 
 /// The name of a service and the type behind it. Declared once, beside the service's definition:
 ///
@@ -30,51 +33,18 @@ impl<T: ?Sized> Key<T> {
 }
 
 /// One service that is provided.
-struct Entry {
-    /// The row that provides it.
-    owner: String,
+pub(crate) struct Provided {
+    /// Who provides it.
+    pub(crate) owner: FiberId,
     /// An `Arc<T>` of the key's type.
-    value: Box<dyn Any + Send + Sync>,
+    pub(crate) value: Box<dyn Any + Send + Sync>,
+    /// What its provider says of it: the fields that rows may refer to.
+    pub(crate) facts: Value,
 }
 
-/// The services of one kernel.
-#[derive(Default)]
-pub(crate) struct Services {
-    entries: BTreeMap<&'static str, Entry>,
-}
-
-impl Services {
-    pub(crate) fn get<T: ?Sized + Send + Sync + 'static>(&self, key: &Key<T>) -> Option<Arc<T>> {
-        self.entries.get(key.name)?.value.downcast_ref::<Arc<T>>().cloned()
-    }
-
-    /// Provides a service; the owner of the name when it is taken.
-    pub(crate) fn provide<T: ?Sized + Send + Sync + 'static>(
-        &mut self,
-        owner: &str,
-        key: &Key<T>,
-        value: Arc<T>,
-    ) -> Result<(), String> {
-        if let Some(taken) = self.entries.get(key.name) {
-            return Err(taken.owner.clone());
-        }
-        self.entries.insert(key.name, Entry { owner: owner.to_owned(), value: Box::new(value) });
-        Ok(())
-    }
-
-    pub(crate) fn withdraw(&mut self, owner: &str) {
-        self.entries.retain(|_, entry| entry.owner != owner);
-    }
-
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.entries.contains_key(name)
-    }
-
-    pub(crate) fn owned_by(&self, owner: &str) -> Vec<&'static str> {
-        self.entries
-            .iter()
-            .filter(|(_, entry)| entry.owner == owner)
-            .map(|(name, _)| *name)
-            .collect()
+impl Provided {
+    /// The service itself, if the key is of its type.
+    pub(crate) fn value<T: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.value.downcast_ref::<Arc<T>>().cloned()
     }
 }

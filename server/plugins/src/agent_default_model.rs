@@ -4,15 +4,21 @@ use std::sync::Arc;
 
 use dsh_agent::agent_loop::DEFAULT_MODEL;
 use dsh_kernel::Context;
+use dsh_kernel::config::ConfigSpec;
 use dsh_kernel::plugin::{Plugin, StartError, read_config};
 use dsh_protocol::ids::ModelId;
 use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-pub(crate) const PLUGIN: Plugin = Plugin { name: "agent-default-model", inject: &[], start };
+pub(crate) const PLUGIN: Plugin = Plugin {
+    provides: &["defaultModel"],
+    config: ConfigSpec::of::<Config>(),
+    ..Plugin::new("agent-default-model", start)
+};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Config {
     provider: String,

@@ -10,21 +10,25 @@ use dsh_agent::host::HOST;
 use dsh_agent::prompt::SYSTEM_PROMPT;
 use dsh_agent::tools::TOOLS;
 use dsh_kernel::Context;
+use dsh_kernel::config::ConfigSpec;
 use dsh_kernel::plugin::{Plugin, StartError, read_config};
 use dsh_llm::models::LLM;
 use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 pub(crate) const PLUGIN: Plugin = Plugin {
-    name: "agent-loop",
     inject: &["host", "llm", "tools", "systemPrompt", "defaultModel"],
-    start,
+    provides: &["agentLoop"],
+    config: ConfigSpec::of::<Config>(),
+    ..Plugin::new("agent-loop", start)
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct Config {
+    #[schemars(range(min = 1))]
     max_parallel_tool_calls: usize,
     budgets: BudgetsConfig,
 }
@@ -35,20 +39,18 @@ impl Default for Config {
     }
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct BudgetsConfig {
     steps: Option<u64>,
     minutes: Option<u64>,
     tokens: Option<u64>,
+    stopping_rounds: Option<u64>,
 }
 
 fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {
         let config: Config = read_config(config)?;
-        if config.max_parallel_tool_calls == 0 {
-            return Err(StartError::Config("`maxParallelToolCalls` must be at least 1".to_owned()));
-        }
         let defaults = Budgets::default();
         let minutes =
             config.budgets.minutes.map(|minutes| Duration::from_secs(minutes.saturating_mul(60)));
@@ -57,12 +59,14 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
             models: context.get(&LLM)?,
             tools: context.get(&TOOLS)?,
             prompt: context.get(&SYSTEM_PROMPT)?,
+            hooks: context.hooks().clone(),
             default_model: context.get(&DEFAULT_MODEL)?,
             max_parallel_tool_calls: config.max_parallel_tool_calls,
             budgets: Budgets {
                 steps: config.budgets.steps.unwrap_or(defaults.steps),
                 time: minutes.unwrap_or(defaults.time),
                 tokens: config.budgets.tokens,
+                stopping_rounds: config.budgets.stopping_rounds.unwrap_or(defaults.stopping_rounds),
             },
         });
         context.provide(&AGENT_LOOP, Arc::new(agent_loop) as Arc<dyn AgentLoop>)

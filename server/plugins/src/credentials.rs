@@ -8,7 +8,8 @@ use dsh_llm::credentials::{CREDENTIALS, Credentials, FromEnvironment, ProcessEnv
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-pub(crate) const PLUGIN: Plugin = Plugin { name: "credentials", inject: &[], start };
+pub(crate) const PLUGIN: Plugin =
+    Plugin { provides: &["credentials"], ..Plugin::new("credentials", start) };
 
 fn start(context: Context, _config: Value) -> BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {

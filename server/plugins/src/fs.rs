@@ -8,6 +8,7 @@ use dsh_agent::files::{Answer, Buffers, FS, FileSystem, SEARCH, Search, Visit};
 use dsh_agent::host::HOST;
 use dsh_agent::tool::ToolFailure;
 use dsh_kernel::Context;
+use dsh_kernel::config::ConfigSpec;
 use dsh_kernel::plugin::{Plugin, StartError, read_config};
 use dsh_protocol::workspace::{
     GlobArguments, GlobValue, GrepArguments, GrepValue, ReadArguments, ReadValue, ToolErrorCode,
@@ -16,16 +17,22 @@ use dsh_session::store::BoxFuture;
 use dsh_workspace::overlay::Overlay;
 use dsh_workspace::stop::Stop;
 use dsh_workspace::{Failure, Folder, Options};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) const PLUGIN: Plugin = Plugin { name: "fs", inject: &["host"], start };
+pub(crate) const PLUGIN: Plugin = Plugin {
+    inject: &["host"],
+    provides: &["fs", "search"],
+    config: ConfigSpec::of::<Config>(),
+    ..Plugin::new("fs", start)
+};
 
 /// How long a call may work before it answers with what it has: well under a tool's own deadline.
 const PATIENCE: Duration = Duration::from_secs(25);
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct Config {
     /// Refuses files with more than one hard link.

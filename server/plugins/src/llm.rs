@@ -8,7 +8,7 @@ use dsh_llm::models::{LLM, Models};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-pub(crate) const PLUGIN: Plugin = Plugin { name: "llm", inject: &[], start };
+pub(crate) const PLUGIN: Plugin = Plugin { provides: &["llm"], ..Plugin::new("llm", start) };
 
 fn start(context: Context, _config: Value) -> BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move { context.provide(&LLM, Arc::new(Models::default())) })

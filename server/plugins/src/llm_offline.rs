@@ -11,12 +11,13 @@ use serde_json::Value;
 
 use crate::offline::Retrieval;
 
-pub(crate) const PLUGIN: Plugin = Plugin { name: "llm-offline", inject: &["llm", "search"], start };
+pub(crate) const PLUGIN: Plugin =
+    Plugin { inject: &["llm", "search"], ..Plugin::new("llm-offline", start) };
 
 fn start(context: Context, _config: Value) -> BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {
         let retrieval = Retrieval::new(context.get(&SEARCH)?);
-        context.keep(context.get(&LLM)?.register(Arc::new(retrieval))?);
+        context.keep(context.get(&LLM)?.register(Arc::new(retrieval))?)?;
         Ok(())
     })
 }

@@ -15,6 +15,7 @@ mod listing;
 use std::sync::Arc;
 
 use dsh_kernel::Context;
+use dsh_kernel::config::ConfigSpec;
 use dsh_kernel::plugin::{Plugin, StartError, read_config};
 use dsh_llm::adapter::{Adapter, Chunks, Listing, Offer, Request, RetryPolicy};
 use dsh_llm::credentials::{CREDENTIALS, Credentials, Environment, ProcessEnvironment};
@@ -30,24 +31,24 @@ use config::{Config, Preset};
 use exchange::{Exchange, Provider};
 
 pub(crate) const PLUGIN: Plugin = Plugin {
-    name: "openai-compatible",
     inject: INJECT,
-    start: |context, config| start(context, config, ANY),
+    config: ConfigSpec::of::<Config>().and(|config| config::problems(config, ANY)),
+    ..Plugin::new("openai-compatible", |context, config| start(context, config, ANY))
 };
 pub(crate) const DEEPSEEK: Plugin = Plugin {
-    name: "llm-deepseek",
     inject: INJECT,
-    start: |context, config| start(context, config, OF_DEEPSEEK),
+    config: ConfigSpec::of::<Config>().and(|config| config::problems(config, OF_DEEPSEEK)),
+    ..Plugin::new("llm-deepseek", |context, config| start(context, config, OF_DEEPSEEK))
 };
 pub(crate) const LOCAL: Plugin = Plugin {
-    name: "llm-local",
     inject: INJECT,
-    start: |context, config| start(context, config, OF_LOCAL),
+    config: ConfigSpec::of::<Config>().and(|config| config::problems(config, OF_LOCAL)),
+    ..Plugin::new("llm-local", |context, config| start(context, config, OF_LOCAL))
 };
 pub(crate) const OPENAI: Plugin = Plugin {
-    name: "llm-openai",
     inject: INJECT,
-    start: |context, config| start(context, config, OF_OPENAI),
+    config: ConfigSpec::of::<Config>().and(|config| config::problems(config, OF_OPENAI)),
+    ..Plugin::new("llm-openai", |context, config| start(context, config, OF_OPENAI))
 };
 
 const INJECT: &[&str] = &["llm", "credentials"];
@@ -71,7 +72,7 @@ fn start(
             proxies: Proxies::of_system(),
         };
         let adapter = Compatible::new(&config, preset, surroundings)?;
-        context.keep(context.get(&LLM)?.register(Arc::new(adapter))?);
+        context.keep(context.get(&LLM)?.register(Arc::new(adapter))?)?;
         Ok(())
     })
 }

@@ -18,14 +18,14 @@ use futures_util::{StreamExt, stream};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) const PLUGIN: Plugin = Plugin { name: "llm-replay", inject: &["llm"], start };
+pub(crate) const PLUGIN: Plugin = Plugin { inject: &["llm"], ..Plugin::new("llm-replay", start) };
 
 /// The longest pause between two chunks: nobody waits out a recorded lunch break.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 fn start(context: Context, _config: Value) -> BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {
-        context.keep(context.get(&LLM)?.register(Arc::new(Replay))?);
+        context.keep(context.get(&LLM)?.register(Arc::new(Replay))?)?;
         Ok(())
     })
 }

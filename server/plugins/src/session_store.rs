@@ -10,7 +10,11 @@ use dsh_session::store::{SESSION_STORE, Store};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-pub(crate) const PLUGIN: Plugin = Plugin { name: "session-store", inject: &["host"], start };
+pub(crate) const PLUGIN: Plugin = Plugin {
+    inject: &["host"],
+    provides: &["sessionStore"],
+    ..Plugin::new("session-store", start)
+};
 
 fn start(context: Context, _config: Value) -> BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {

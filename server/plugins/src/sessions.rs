@@ -10,8 +10,11 @@ use dsh_session::store::SESSION_STORE;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-pub(crate) const PLUGIN: Plugin =
-    Plugin { name: "sessions", inject: &["host", "sessionStore"], start };
+pub(crate) const PLUGIN: Plugin = Plugin {
+    inject: &["host", "sessionStore"],
+    provides: &["sessions"],
+    ..Plugin::new("sessions", start)
+};
 
 fn start(context: Context, _config: Value) -> BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {

@@ -4,16 +4,22 @@ use std::sync::Arc;
 
 use dsh_agent::prompt::{SYSTEM_PROMPT, Section, SystemPrompt};
 use dsh_kernel::Context;
+use dsh_kernel::config::ConfigSpec;
 use dsh_kernel::plugin::{Plugin, StartError, read_config};
 use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-pub(crate) const PLUGIN: Plugin = Plugin { name: "system-prompt", inject: &[], start };
+pub(crate) const PLUGIN: Plugin = Plugin {
+    provides: &["systemPrompt"],
+    config: ConfigSpec::of::<Config>(),
+    ..Plugin::new("system-prompt", start)
+};
 
 const IDENTITY: &str = include_str!("system_prompt/identity.md");
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct Config {
     /// Whether the product's own section stands first.
@@ -38,7 +44,7 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
             ("deployment:persona", 0, config.persona.as_str()),
         ] {
             let section = Section { name: name.to_owned(), order, text: text.to_owned() };
-            context.keep(prompt.register(section)?);
+            context.keep(prompt.register(section)?)?;
         }
         context.provide(&SYSTEM_PROMPT, Arc::new(prompt))
     })

@@ -13,7 +13,8 @@ use dsh_protocol::workspace::{GrepArguments, GrepMatch, GrepValue};
 use dsh_session::store::BoxFuture;
 use serde_json::Value;
 
-pub(crate) const PLUGIN: Plugin = Plugin { name: "tool-grep", inject: &["tools", "search"], start };
+pub(crate) const PLUGIN: Plugin =
+    Plugin { inject: &["tools", "search"], ..Plugin::new("tool-grep", start) };
 
 fn start(
     context: Context,
@@ -21,7 +22,7 @@ fn start(
 ) -> futures_util::future::BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {
         let tool = Typed::new(Grep { search: context.get(&SEARCH)? });
-        context.keep(context.get(&TOOLS)?.register(Arc::new(tool))?);
+        context.keep(context.get(&TOOLS)?.register(Arc::new(tool))?)?;
         Ok(())
     })
 }

@@ -13,7 +13,8 @@ use dsh_protocol::workspace::{ReadArguments, ReadValue};
 use dsh_session::store::BoxFuture;
 use serde_json::Value;
 
-pub(crate) const PLUGIN: Plugin = Plugin { name: "tool-read", inject: &["tools", "fs"], start };
+pub(crate) const PLUGIN: Plugin =
+    Plugin { inject: &["tools", "fs"], ..Plugin::new("tool-read", start) };
 
 fn start(
     context: Context,
@@ -21,7 +22,7 @@ fn start(
 ) -> futures_util::future::BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {
         let tool = Typed::new(Read { fs: context.get(&FS)? });
-        context.keep(context.get(&TOOLS)?.register(Arc::new(tool))?);
+        context.keep(context.get(&TOOLS)?.register(Arc::new(tool))?)?;
         Ok(())
     })
 }

@@ -8,7 +8,7 @@ use dsh_kernel::plugin::{Plugin, StartError};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-pub(crate) const PLUGIN: Plugin = Plugin { name: "tools", inject: &[], start };
+pub(crate) const PLUGIN: Plugin = Plugin { provides: &["tools"], ..Plugin::new("tools", start) };
 
 fn start(context: Context, _config: Value) -> BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move { context.provide(&TOOLS, Arc::new(Tools::default())) })

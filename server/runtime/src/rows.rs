@@ -6,13 +6,16 @@ use serde_json::{Value, json};
 /// The tree of the product as it ships.
 pub fn default_rows() -> Vec<Row> {
     let plain = |id: &str| Row::new(id, Value::Null);
+    let adapter = |id: &str, config| {
+        let name = "openai-compatible".to_owned();
+        Row { name, ..Row::new(id, config) }
+    };
     vec![
         plain("llm"),
         plain("credentials"),
-        Row {
-            id: "llm-deepseek".to_owned(),
-            name: "openai-compatible".to_owned(),
-            config: json!({
+        adapter(
+            "llm-deepseek",
+            json!({
                 "provider": "deepseek",
                 "dialect": "deepseek",
                 "apiKey": "DEEPSEEK_API_KEY",
@@ -26,17 +29,12 @@ pub fn default_rows() -> Vec<Row> {
                     },
                 ],
             }),
-        },
-        Row {
-            id: "llm-openai".to_owned(),
-            name: "openai-compatible".to_owned(),
-            config: json!({ "provider": "openai", "dialect": "openai", "apiKey": "OPENAI_API_KEY" }),
-        },
-        Row {
-            id: "llm-local".to_owned(),
-            name: "openai-compatible".to_owned(),
-            config: json!({ "provider": "local", "dialect": "ollama" }),
-        },
+        ),
+        adapter(
+            "llm-openai",
+            json!({ "provider": "openai", "dialect": "openai", "apiKey": "OPENAI_API_KEY" }),
+        ),
+        adapter("llm-local", json!({ "provider": "local", "dialect": "ollama" })),
         plain("llm-offline"),
         plain("llm-replay"),
         Row::new("agent-default-model", json!({ "provider": "offline", "model": "retrieval" })),

@@ -88,13 +88,17 @@ impl Workspace {
 fn broken_rows(kernel: &Kernel) -> String {
     let mut broken = Vec::new();
     for plugin in kernel.plugins() {
-        match &plugin.state {
-            PluginState::Active => {}
-            PluginState::Failed { error } => {
-                broken.push(format!("row `{}` failed: {error}", plugin.id));
+        let id = &plugin.id;
+        match plugin.state {
+            PluginState::Active | PluginState::Disposed => {}
+            PluginState::Failed => {
+                broken.push(format!("row `{id}` failed: {}", plugin.error.unwrap_or_default()));
             }
-            PluginState::Pending { waiting_for } => {
-                broken.push(format!("row `{}` waits for {}", plugin.id, waiting_for.join(", ")));
+            PluginState::Pending => {
+                broken.push(format!("row `{id}` waits for {}", plugin.waiting_for.join(", ")));
+            }
+            PluginState::Loading | PluginState::Unloading => {
+                broken.push(format!("row `{id}` is {}", plugin.state));
             }
         }
     }

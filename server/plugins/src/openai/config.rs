@@ -3,13 +3,16 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use dsh_kernel::plugin::StartError;
+use dsh_kernel::config::ConfigProblem;
+use dsh_kernel::plugin::read_config;
 use dsh_llm::adapter::{Offer, RetryPolicy};
-use dsh_llm::credentials::Environment;
+use dsh_llm::credentials::{Environment, ProcessEnvironment};
 use dsh_llm::http::Patience;
 use dsh_llm::http::address::Address;
 use dsh_protocol::params::model::Modality;
+use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::dialect::{self, Dialect};
 
@@ -17,7 +20,7 @@ use super::dialect::{self, Dialect};
 const LONGEST_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// A row's configuration.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Config {
     /// The part of a model id before the first `/`.
@@ -42,7 +45,7 @@ pub(super) struct Config {
     retry: RetryConfig,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ModelConfig {
     id: String,
@@ -50,7 +53,7 @@ struct ModelConfig {
     input: Option<Vec<Modality>>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RetryConfig {
     max_retries: Option<u32>,
@@ -79,14 +82,14 @@ pub(super) struct Preset {
 pub(super) type Place = Result<Address, String>;
 
 impl Config {
-    pub(super) fn provider(&self, preset: Preset) -> Result<String, StartError> {
+    pub(super) fn provider(&self, preset: Preset) -> Result<String, ConfigProblem> {
         let provider = self.provider.as_deref().or(preset.provider);
         let named = provider.filter(|name| !name.trim().is_empty() && !name.contains('/'));
         let wrong = || wrong("provider", "a name without `/`");
         named.map(str::to_owned).ok_or_else(wrong)
     }
 
-    pub(super) fn dialect(&self, preset: Preset) -> Result<&'static Dialect, StartError> {
+    pub(super) fn dialect(&self, preset: Preset) -> Result<&'static Dialect, ConfigProblem> {
         let known = || wrong("dialect", &format!("one of {}", dialect::names()));
         dialect::named(self.dialect.as_deref().unwrap_or(preset.dialect)).ok_or_else(known)
     }
@@ -95,12 +98,12 @@ impl Config {
         &self,
         dialect: &Dialect,
         environment: &dyn Environment,
-    ) -> Result<Place, StartError> {
+    ) -> Result<Place, ConfigProblem> {
         if let Some(text) = &self.base_url {
             let address = Address::parse(text, dialect.path);
             return address
                 .map(Ok)
-                .map_err(|error| StartError::Config(format!("`baseUrl`: {error}")));
+                .map_err(|error| ConfigProblem::new("baseUrl", error.to_string()));
         }
         let variable = dialect.base_url_variable.and_then(|name| {
             let value = environment.variable(name)?.into_string().unwrap_or_default();
@@ -114,14 +117,14 @@ impl Config {
         Ok(Address::parse(own, dialect.path).map_err(|error| error.to_string()))
     }
 
-    pub(super) fn patience(&self) -> Result<Patience, StartError> {
+    pub(super) fn patience(&self) -> Result<Patience, ConfigProblem> {
         Ok(Patience {
             connect: wait("connectTimeoutMs", self.connect_timeout_ms)?,
             idle: wait("idleTimeoutMs", self.idle_timeout_ms)?,
         })
     }
 
-    pub(super) fn retry(&self) -> Result<RetryPolicy, StartError> {
+    pub(super) fn retry(&self) -> Result<RetryPolicy, ConfigProblem> {
         let usual = RetryPolicy::default();
         let min = self.retry.min_delay_ms.map(|ms| wait("retry.minDelayMs", ms)).transpose()?;
         let max = self.retry.max_delay_ms.map(|ms| wait("retry.maxDelayMs", ms)).transpose()?;
@@ -134,7 +137,7 @@ impl Config {
         Ok(RetryPolicy { max_retries, min_delay, max_delay })
     }
 
-    pub(super) fn offers(&self) -> Result<Vec<Offer>, StartError> {
+    pub(super) fn offers(&self) -> Result<Vec<Offer>, ConfigProblem> {
         let mut ids = BTreeSet::new();
         for model in &self.models {
             if model.id.trim().is_empty() || !ids.insert(&model.id) {
@@ -150,7 +153,21 @@ impl Config {
     }
 }
 
-fn wait(key: &str, millis: u64) -> Result<Duration, StartError> {
+/// What no schema says of a row: names, limits and what must fit together.
+pub(super) fn problems(config: &Value, preset: Preset) -> Vec<ConfigProblem> {
+    let Ok(config) = read_config::<Config>(config.clone()) else { return Vec::new() };
+    let mut problems = Vec::new();
+    problems.extend(config.provider(preset).err());
+    let place =
+        config.dialect(preset).and_then(|dialect| config.place(dialect, &ProcessEnvironment));
+    problems.extend(place.err());
+    problems.extend(config.patience().err());
+    problems.extend(config.retry().err());
+    problems.extend(config.offers().err());
+    problems
+}
+
+fn wait(key: &str, millis: u64) -> Result<Duration, ConfigProblem> {
     if (1..=LONGEST_MS).contains(&millis) {
         Ok(Duration::from_millis(millis))
     } else {
@@ -158,8 +175,8 @@ fn wait(key: &str, millis: u64) -> Result<Duration, StartError> {
     }
 }
 
-fn wrong(key: &str, expected: &str) -> StartError {
-    StartError::Config(format!("`{key}`: expected {expected}"))
+fn wrong(key: &str, expected: &str) -> ConfigProblem {
+    ConfigProblem::new(key, format!("expected {expected}"))
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dsh_kernel::plugin::read_config;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::*;
 
@@ -44,7 +43,7 @@ fn the_address_is_the_rows_then_the_variables_then_the_dialects() {
 #[test]
 fn an_address_that_is_none_says_so() {
     let wrong = place(json!({ "baseUrl": "own.example" }), &[]).unwrap_err();
-    assert_eq!(wrong, "config: `baseUrl`: an address begins with http:// or https://");
+    assert_eq!(wrong, "`baseUrl`: an address begins with http:// or https://");
     let wrong = place(json!({}), &[("OPENAI_BASE_URL", "own.example")]).unwrap_err();
     assert_eq!(wrong, "OPENAI_BASE_URL: an address begins with http:// or https://");
 }
@@ -67,6 +66,14 @@ fn what_does_not_fit_is_refused() {
     assert!(config(json!({ "connectTimeoutMs": u64::MAX })).patience().is_err());
     assert!(config(json!({ "models": [{ "id": "a" }, { "id": "a" }] })).offers().is_err());
     assert!(config(json!({ "retry": { "minDelayMs": 9, "maxDelayMs": 8 } })).retry().is_err());
+}
+
+#[test]
+fn everything_that_does_not_fit_is_reported_at_once() {
+    let bad = json!({ "dialect": "klingon", "idleTimeoutMs": 0, "models": [{ "id": " " }] });
+    let places: Vec<String> =
+        problems(&bad, ANY).iter().map(|problem| problem.path.to_string()).collect();
+    assert_eq!(places, ["provider", "dialect", "idleTimeoutMs", "models"]);
 }
 
 #[test]

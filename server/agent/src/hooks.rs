@@ -1,0 +1,134 @@
+//! The hooks of the agent loop: where plugins take part in turns, steps and tool calls.
+
+use std::sync::Arc;
+
+use dsh_kernel::hooks::{Declaration, Observe, Serial};
+use dsh_protocol::content::ContentBlock;
+use dsh_protocol::ids::{CallId, ModelId, SessionId};
+use dsh_protocol::message::Message;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::tools::ToolOutcome;
+
+/// Asked before each step, with the messages that it takes in.
+pub const PRE_STEP: Serial<PreStep, Rejection> = Serial::new(
+    "agent/pre-step",
+    "Before each step, after its messages were taken from the inbox and before anything is put together. A \
+     decision rejects the step: its messages are recorded as rejected and the turn ends as `blocked`. A \
+     listener that fails ends the turn as an error, and the messages are recorded as failed.",
+);
+
+/// Asked when a turn is about to end.
+pub const TURN_STOPPING: Serial<TurnStopping, GoOn> = Serial::new(
+    "agent/turn-stopping",
+    "When the model owes nothing and nobody has steered, before the turn is closed. A decision is a message \
+     with which the turn goes on, as often as the budget `stoppingRounds` allows. A listener that fails is \
+     logged and the turn ends.",
+);
+
+/// Asked before a model's tool call runs.
+pub const PRE_EXECUTE: Serial<ToolCalled, Refusal> = Serial::new(
+    "tools/pre-execute",
+    "After a model's tool call was logged and before the tool runs; calls of one answer are asked about side by \
+     side. A decision refuses the call, and the model reads why. A call that a listener fails at is refused.",
+);
+
+/// Told of each result of a model's tool call.
+pub const RESULT: Observe<ToolAnswered> = Observe::new(
+    "tools/result",
+    "After the result of a model's tool call was logged, in the model's order. The step goes on when all have \
+     heard of it.",
+);
+
+/// Every hook of the agent loop, by name.
+pub const HOOKS: &[Declaration] = &[
+    PRE_STEP.declaration(),
+    TURN_STOPPING.declaration(),
+    PRE_EXECUTE.declaration(),
+    RESULT.declaration(),
+];
+
+/// Where in a session something happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct At {
+    /// The session.
+    pub session_id: SessionId,
+    /// The turn.
+    pub turn: u64,
+    /// The step.
+    pub step: u64,
+}
+
+/// A step that is about to begin.
+pub struct PreStep {
+    /// Which one.
+    pub at: At,
+    /// The model that it would ask.
+    pub model: ModelId,
+    /// The messages that it would take in.
+    pub claimed: Vec<Arc<Message>>,
+}
+
+/// Why a step must not begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// What is recorded with its messages; people read it.
+    pub reason: String,
+}
+
+/// A turn that is about to end.
+pub struct TurnStopping {
+    /// Its last step.
+    pub at: At,
+    /// Whether an answer of the turn was cut at the model's limit.
+    pub cut: bool,
+    /// How often the turn went on already because a listener said so.
+    pub rounds: u64,
+    /// Cancelled with the turn. The listener is dropped then as well.
+    pub cancel: CancellationToken,
+}
+
+/// The message with which a turn goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GoOn {
+    /// The plugin that it is from.
+    pub plugin: String,
+    /// What sort of text it is.
+    pub form: Option<String>,
+    /// The message.
+    pub content: Vec<ContentBlock>,
+}
+
+/// A tool call that is about to run.
+pub struct ToolCalled {
+    /// The step whose answer asked for it.
+    pub at: At,
+    /// The call.
+    pub call_id: CallId,
+    /// The tool, which may not exist.
+    pub name: String,
+    /// The arguments, which may not fit.
+    pub arguments: Value,
+    /// Cancelled with the turn. The listener is dropped then as well.
+    pub cancel: CancellationToken,
+}
+
+/// Why a tool call must not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What the model reads.
+    pub message: String,
+}
+
+/// A tool call that came out.
+pub struct ToolAnswered {
+    /// The step whose answer asked for it.
+    pub at: At,
+    /// The call.
+    pub call_id: CallId,
+    /// The tool.
+    pub name: String,
+    /// How it came out.
+    pub outcome: ToolOutcome,
+}
