@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use dsh_kernel::config::{KeyPath, PathStep};
+use dsh_kernel::plugin::Reference;
 use serde_json::Value;
 
 use crate::expression::Expression;
@@ -30,29 +32,18 @@ impl Environment {
     }
 }
 
-/// A service's field that a configuration takes its value from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServiceField {
-    /// The keys that lead to where the value goes.
-    pub path: Vec<String>,
-    /// The service.
-    pub service: String,
-    /// The field.
-    pub field: String,
-}
-
 /// Evaluates settings; what it meets on the way is collected.
 pub(crate) struct Evaluator<'a> {
     pub(crate) environment: &'a Environment,
-    pub(crate) fields: Vec<ServiceField>,
+    pub(crate) references: Vec<Reference>,
     pub(crate) problems: Vec<Problem>,
-    path: Vec<String>,
+    path: KeyPath,
 }
 
 impl<'a> Evaluator<'a> {
-    /// Evaluates what stands at `key`, which problems begin with.
+    /// Problems name keys from what is evaluated first.
     pub(crate) fn new(environment: &'a Environment) -> Self {
-        Self { environment, fields: Vec::new(), problems: Vec::new(), path: Vec::new() }
+        Self { environment, references: Vec::new(), problems: Vec::new(), path: KeyPath::default() }
     }
 
     /// The value; `None` stands for nothing.
@@ -62,20 +53,20 @@ impl<'a> Evaluator<'a> {
             SettingValue::List(items) => {
                 let mut list = Vec::new();
                 for (at, item) in items.iter().enumerate() {
-                    self.path.push(at.to_string());
+                    self.path.steps.push(PathStep::Index(at));
                     list.push(self.evaluate(item).unwrap_or_default());
-                    self.path.pop();
+                    self.path.steps.pop();
                 }
                 Some(Value::Array(list))
             }
             SettingValue::Map(entries) => {
                 let mut map = serde_json::Map::new();
                 for (key, item) in entries {
-                    self.path.push(key.clone());
+                    self.path.steps.push(PathStep::Key(key.clone()));
                     if let Some(value) = self.evaluate(item) {
                         map.insert(key.clone(), value);
                     }
-                    self.path.pop();
+                    self.path.steps.pop();
                 }
                 Some(Value::Object(map))
             }
@@ -101,8 +92,9 @@ impl<'a> Evaluator<'a> {
             }
             Expression::Service { service, field, .. } => {
                 let (path, service, field) = (self.path.clone(), service.clone(), field.clone());
-                self.fields.push(ServiceField { path, service, field });
-                None
+                self.references.push(Reference { path, service, field });
+                // The kernel fills it in, and needs a place to do so.
+                Some(Value::Null)
             }
         }
     }
@@ -114,7 +106,7 @@ impl<'a> Evaluator<'a> {
         };
         let wrong = |error: serde_json::Error| {
             let problem = Problem::at(ProblemKind::NoValue, place, message(&error));
-            self.problems.push(problem.key(self.path.join(".")));
+            self.problems.push(problem.key(self.path.to_string()));
         };
         serde_json::from_str(text).map_err(wrong).ok()
     }

@@ -100,7 +100,8 @@ impl Expression {
             Self::Env { name, default: None, json: false, place } => ("!env", text(name, place)),
             Self::Env { name, default, json, place } => {
                 let mut entries = vec![("name".to_owned(), text(name, place))];
-                let default = default.as_ref().map(|default| ("default".to_owned(), Setting::clone(default)));
+                let default =
+                    default.as_ref().map(|default| ("default".to_owned(), Setting::clone(default)));
                 entries.extend(default);
                 if *json {
                     entries.push(("json".to_owned(), of(SettingValue::Scalar(true.into()), place)));
@@ -131,7 +132,8 @@ fn text<'a>(node: &'a Node, what: &str) -> Result<&'a str, Problem> {
 }
 
 fn env(node: &Node, key: &str, problems: &mut Vec<Problem>) -> Result<Expression, Problem> {
-    const FORMS: &str = "`!env NAME`, `!env [NAME, default]` or `!env {name: NAME, default: …, json: true}`";
+    const FORMS: &str =
+        "`!env NAME`, `!env [NAME, default]` or `!env {name: NAME, default: …, json: true}`";
     let wrong = |place: &Place| bad(place, format!("expected {FORMS}"));
     let place = node.place.clone();
     let (name, default, json) = match &node.value {
@@ -184,7 +186,8 @@ fn platform(node: &Node, key: &str, problems: &mut Vec<Problem>) -> Result<Expre
     let mut choices = Vec::new();
     for entry in entries {
         if !PLATFORMS.contains(&entry.key.as_str()) {
-            let message = format!("`{}` is no platform; there are {}", entry.key, one_of(&PLATFORMS));
+            let message =
+                format!("`{}` is no platform; there are {}", entry.key, one_of(&PLATFORMS));
             return Err(bad(&entry.place, message));
         }
         let value = Setting::read(&entry.value, &join(key, &entry.key), problems);

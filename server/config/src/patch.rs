@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use dsh_kernel::plugin::Isolation;
 use serde_json::Value;
 
 use crate::problem::{Problem, ProblemKind, did_you_mean};
@@ -22,14 +23,23 @@ use crate::yaml::{Content, Entry, Node};
 
 mod fields;
 
-pub use fields::Isolate;
+pub(crate) use fields::meant;
 
 /// The fields of a row, as dumps order them.
 pub(crate) const ROW_FIELDS: [&str; 8] =
     ["id", "name", "disabled", "group", "inject", "intercept", "isolate", "config"];
 
 const PATCH_FIELDS: [&str; 10] = [
-    "id", "name", "disabled", "group", "inject", "intercept", "isolate", "config", "insert", "merge",
+    "id",
+    "name",
+    "disabled",
+    "group",
+    "inject",
+    "intercept",
+    "isolate",
+    "config",
+    "insert",
+    "merge",
 ];
 
 /// A row as a layer writes it.
@@ -57,7 +67,7 @@ pub struct Fields {
     /// More configuration for services.
     pub intercept: Option<BTreeMap<String, Value>>,
     /// Realms of services.
-    pub isolate: Option<BTreeMap<String, Isolate>>,
+    pub isolate: Option<BTreeMap<String, Isolation>>,
 }
 
 /// One entry of a patch file.
@@ -109,7 +119,8 @@ fn patch(node: &Node, problems: &mut Vec<Problem>) -> Option<Patch> {
     let insert = node.get("insert").map(|rows| self::rows(rows, problems));
     let fields = fields::read(node, key, problems);
     let merge = node.get("merge").map(|merge| Setting::read(merge, key, problems));
-    if let Some(merge) = merge.as_ref().filter(|merge| !matches!(merge.value, SettingValue::Map(_))) {
+    if let Some(merge) = merge.as_ref().filter(|merge| !matches!(merge.value, SettingValue::Map(_)))
+    {
         let message = format!("`merge` takes a mapping and found {}", merge.kind());
         problems.push(Problem::at(ProblemKind::WrongType, &merge.place, message).key(key));
         return None;
@@ -123,7 +134,9 @@ fn patch(node: &Node, problems: &mut Vec<Problem>) -> Option<Patch> {
         let other = entries.iter().find(|entry| entry.key != "insert");
         let wrong = match (&insert, other) {
             (None, _) => Some((&node.place, "a patch needs an `id`, or `insert` with rows")),
-            (Some(_), Some(other)) => Some((&other.place, "without `id` an entry has `insert` only")),
+            (Some(_), Some(other)) => {
+                Some((&other.place, "without `id` an entry has `insert` only"))
+            }
             (Some(_), None) => None,
         };
         if let Some((place, message)) = wrong {

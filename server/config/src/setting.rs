@@ -1,5 +1,6 @@
 //! A value of configuration: YAML's values and expressions, each with its place.
 
+use dsh_kernel::config::PathStep;
 use serde_json::{Map, Value};
 
 use crate::expression::Expression;
@@ -42,7 +43,10 @@ impl Setting {
             (None, Content::Number(value)) => SettingValue::Scalar(value.clone().into()),
             (None, Content::String(value)) => SettingValue::Scalar(value.as_str().into()),
             (None, Content::List(items)) => SettingValue::List(
-                (0..).zip(items).map(|(at, item)| Self::read(item, &join(key, &at.to_string()), problems)).collect(),
+                (0..)
+                    .zip(items)
+                    .map(|(at, item)| Self::read(item, &element(key, at), problems))
+                    .collect(),
             ),
             (None, Content::Map(entries)) => {
                 let entries = entries.iter().map(|entry| {
@@ -58,13 +62,17 @@ impl Setting {
     /// Reads a node that may hold no expression.
     pub fn read_literal(node: &Node, key: &str, problems: &mut Vec<Problem>) -> Value {
         if let Some(tag) = &node.tag {
-            let message = format!("`{tag}` is not evaluated here; expressions stand in `config` and `disabled`");
+            let message = format!(
+                "`{tag}` is not evaluated here; expressions stand in `config` and `disabled`"
+            );
             problems.push(Problem::at(ProblemKind::BadExpression, &node.place, message).key(key));
             return Value::Null;
         }
         match &node.value {
             Content::List(items) => {
-                let item = |(at, item): (usize, &Node)| Self::read_literal(item, &join(key, &at.to_string()), problems);
+                let item = |(at, item): (usize, &Node)| {
+                    Self::read_literal(item, &element(key, at), problems)
+                };
                 Value::Array((0..).zip(items).map(item).collect())
             }
             Content::Map(entries) => {
@@ -80,6 +88,19 @@ impl Setting {
             Content::Number(value) => value.clone().into(),
             Content::String(value) => value.as_str().into(),
         }
+    }
+
+    /// A value as a setting.
+    pub fn from_json(value: &Value, place: &Place) -> Self {
+        let nested = |value: &Value| Self::from_json(value, place);
+        let value = match value {
+            Value::Array(items) => SettingValue::List(items.iter().map(nested).collect()),
+            Value::Object(map) => SettingValue::Map(
+                map.iter().map(|(key, value)| (key.clone(), nested(value))).collect(),
+            ),
+            scalar => SettingValue::Scalar(scalar.clone()),
+        };
+        Self { value, place: place.clone() }
     }
 
     /// Whether it is nothing.
@@ -101,14 +122,14 @@ impl Setting {
     }
 
     /// The setting behind some keys, or the last one on the way there.
-    pub fn nearest(&self, path: &[&str]) -> &Setting {
+    pub fn nearest(&self, path: &[PathStep]) -> &Setting {
         let Some((first, rest)) = path.split_first() else { return self };
-        let next = match &self.value {
-            SettingValue::Map(entries) => {
+        let next = match (&self.value, first) {
+            (SettingValue::Map(entries), PathStep::Key(first)) => {
                 entries.iter().find(|(key, _)| key == first).map(|(_, value)| value)
             }
-            SettingValue::List(items) => first.parse().ok().and_then(|at: usize| items.get(at)),
-            SettingValue::Scalar(_) | SettingValue::Expression(_) => None,
+            (SettingValue::List(items), PathStep::Index(at)) => items.get(*at),
+            (_, _) => None,
         };
         next.map_or(self, |next| next.nearest(rest))
     }
@@ -145,15 +166,20 @@ impl Setting {
         match &self.value {
             SettingValue::Scalar(value) => value.clone(),
             SettingValue::List(items) => items.iter().map(Setting::to_json).collect(),
-            SettingValue::Map(entries) => {
-                Value::Object(entries.iter().map(|(key, value)| (key.clone(), value.to_json())).collect())
-            }
+            SettingValue::Map(entries) => Value::Object(
+                entries.iter().map(|(key, value)| (key.clone(), value.to_json())).collect(),
+            ),
             SettingValue::Expression(expression) => {
                 let (tag, argument) = expression.written();
                 Value::Object([(tag.to_owned(), argument.to_json())].into_iter().collect())
             }
         }
     }
+}
+
+/// One element more.
+pub(crate) fn element(path: &str, at: usize) -> String {
+    format!("{path}[{at}]")
 }
 
 /// One key more.

@@ -37,7 +37,7 @@ impl Source {
         let end = self.text.floor_char_boundary(bytes.end).max(start);
         let before = &self.text[..start];
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+        let line = before.split('\n').count();
         let column = before[line_start..].chars().count() + 1;
         Place { source: Arc::clone(self), line: narrow(line), column: narrow(column), start, end }
     }
@@ -65,7 +65,8 @@ impl Place {
         let line = text[start..end].trim_end_matches('\r');
         let indent = text[start..self.start].chars().count();
         let marked = text[self.start..self.end.min(end)].trim_end().chars().count().max(1);
-        let skip = if line.chars().count() > WIDEST { indent.saturating_sub(WIDEST / 2) } else { 0 };
+        let skip =
+            if line.chars().count() > WIDEST { indent.saturating_sub(WIDEST / 2) } else { 0 };
         let show = |char: char| if char.is_control() { ' ' } else { char };
         let shown: String = line.chars().skip(skip).take(WIDEST).map(show).collect();
         let marked = marked.min(WIDEST - (indent - skip).min(WIDEST - 1));

@@ -20,7 +20,7 @@ pub(crate) use scalar::{is_number_like, plain};
 /// The most bytes that a file may have.
 pub const MAX_BYTES: u64 = 1024 * 1024;
 /// The most nodes, aliases unfolded.
-pub const MAX_NODES: usize = 100_000;
+pub const MAX_NODES: usize = 20_000;
 /// The deepest nesting.
 pub const MAX_DEPTH: usize = 64;
 
@@ -106,14 +106,16 @@ impl Node {
 }
 
 impl Content {
-    fn is_same(&self, other: &Content) -> bool {
+    /// Whether both hold the same, wherever and however it is written.
+    pub fn is_same(&self, other: &Content) -> bool {
         match (self, other) {
             (Content::Null, Content::Null) => true,
             (Content::Bool(one), Content::Bool(other)) => one == other,
             (Content::Number(one), Content::Number(other)) => one == other,
             (Content::String(one), Content::String(other)) => one == other,
             (Content::List(one), Content::List(other)) => {
-                one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.is_same(other))
+                one.len() == other.len()
+                    && one.iter().zip(other).all(|(one, other)| one.is_same(other))
             }
             (Content::Map(one), Content::Map(other)) => {
                 let is_same = |(one, other): (&Entry, &Entry)| {
@@ -160,8 +162,8 @@ fn too_long(name: &str, bytes: u64) -> Problem {
 }
 
 fn not_utf8(name: &str, error: &std::string::FromUtf8Error) -> Problem {
-    let at = error.utf8_error().valid_up_to();
-    let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+    let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+    let line = before.split(|byte| *byte == b'\n').count();
     let message = format!("is not UTF-8 (line {line}); save it as UTF-8");
     Problem::of(ProblemKind::Unparsable, name, message)
 }

@@ -2,21 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use dsh_kernel::plugin::Isolation;
 use serde_json::Value;
 
 use super::Fields;
 use crate::problem::{Problem, ProblemKind};
 use crate::setting::{Setting, SettingValue};
 use crate::yaml::{Content, Node, Style};
-
-/// In which realm a service is looked up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Isolate {
-    /// In the row's own; `true`.
-    Private,
-    /// In the one that all rows with the label share.
-    Label(String),
-}
 
 /// Reads the fields of a row or a patch; problems begin with `key`.
 pub(super) fn read(node: &Node, key: &str, problems: &mut Vec<Problem>) -> Fields {
@@ -114,13 +106,13 @@ fn mapping(
     }
 }
 
-fn isolate(node: &Node, key: &str, problems: &mut Vec<Problem>) -> BTreeMap<String, Isolate> {
+fn isolate(node: &Node, key: &str, problems: &mut Vec<Problem>) -> BTreeMap<String, Isolation> {
     let mut realms = BTreeMap::new();
     for (service, value) in mapping(node, "isolate", key, problems) {
         match value {
-            Value::Bool(true) => drop(realms.insert(service, Isolate::Private)),
+            Value::Bool(true) => drop(realms.insert(service, Isolation::Private)),
             Value::Bool(false) => {}
-            Value::String(label) => drop(realms.insert(service, Isolate::Label(label))),
+            Value::String(label) => drop(realms.insert(service, Isolation::Label(label))),
             _ => {
                 let message = format!("`isolate.{service}` takes `true` or the label of a realm");
                 let place = node.get(&service).map_or(&node.place, |node| &node.place);

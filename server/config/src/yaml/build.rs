@@ -15,6 +15,9 @@ use crate::source::{Place, Source};
 /// The tags that YAML itself defines.
 const CORE: &str = "tag:yaml.org,2002:";
 
+/// The longest key. Escaped it still fits into what YAML allows before a colon, so that dumps can be read.
+const MAX_KEY_BYTES: usize = 160;
+
 /// An anchored node and how many nodes it unfolds to.
 type Anchored = (Rc<Node>, usize);
 
@@ -26,7 +29,11 @@ struct Builder<'a> {
     depth: usize,
 }
 
+/// An event and where it stands.
 type Step<'a> = (Event<'a>, Span);
+
+/// What is in a collection, and the byte at which it ends.
+type Nested<T> = (Vec<T>, usize);
 
 /// The only document of a source.
 pub(super) fn document(source: &Arc<Source>) -> Result<Option<Node>, Problem> {
@@ -78,6 +85,10 @@ impl<'a> Builder<'a> {
 
     fn unparsable(&self, error: &ScanError) -> Problem {
         let place = self.place(*error.marker(), *error.marker());
+        if *error.kind() == ErrorKind::UnknownAnchor {
+            let message = "an alias names an anchor that does not stand before it";
+            return Problem::at(ProblemKind::Unparsable, &place, message);
+        }
         let is_tab = matches!(
             error.kind(),
             ErrorKind::TabNotAllowed
@@ -124,8 +135,8 @@ impl<'a> Builder<'a> {
     fn nested<T>(
         &mut self,
         place: &Place,
-        read: fn(&mut Self) -> Result<(Vec<T>, usize), Problem>,
-    ) -> Result<(Vec<T>, usize), Problem> {
+        read: fn(&mut Self) -> Result<Nested<T>, Problem>,
+    ) -> Result<Nested<T>, Problem> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             let message = format!("is nested deeper than {MAX_DEPTH} levels");
@@ -136,7 +147,7 @@ impl<'a> Builder<'a> {
         read
     }
 
-    fn items(&mut self) -> Result<(Vec<Node>, usize), Problem> {
+    fn items(&mut self) -> Result<Nested<Node>, Problem> {
         let mut items = Vec::new();
         loop {
             match self.need()? {
@@ -146,7 +157,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn entries(&mut self) -> Result<(Vec<Entry>, usize), Problem> {
+    fn entries(&mut self) -> Result<Nested<Entry>, Problem> {
         let mut entries: Vec<Entry> = Vec::new();
         let mut keys = BTreeSet::new();
         loop {
@@ -176,6 +187,9 @@ impl<'a> Builder<'a> {
             }
             Event::Scalar(_, ScalarStyle::Plain, ..) if place.start == place.end => {
                 wrong("a key is missing")
+            }
+            Event::Scalar(text, ..) if text.len() > MAX_KEY_BYTES => {
+                wrong("a key has more than 160 bytes")
             }
             Event::Scalar(text, _, 0, None) => Ok((text.clone().into_owned(), place)),
             Event::Scalar(..) => wrong("keys have neither tags nor anchors"),
@@ -254,7 +268,8 @@ fn scalar_node(
                     | ("bool", Some(Content::Bool(_)))
                     | ("int" | "float", Some(Content::Number(_)))
             );
-            let wrong = || Problem::at(ProblemKind::Unparsable, &place, format!("is no `!!{kind}`"));
+            let wrong =
+                || Problem::at(ProblemKind::Unparsable, &place, format!("is no `!!{kind}`"));
             (value.filter(|_| fits).ok_or_else(wrong)?, None)
         }
         _ if tag.original() == "!" => (string(), None),

@@ -24,7 +24,8 @@ pub(crate) fn plain(text: &str) -> Option<Content> {
 
 /// Whether the core schema reads a number.
 pub(crate) fn is_number_like(text: &str) -> bool {
-    let digits = |text: &str, of: fn(&u8) -> bool| !text.is_empty() && text.bytes().all(|byte| of(&byte));
+    let digits =
+        |text: &str, of: fn(&u8) -> bool| !text.is_empty() && text.bytes().all(|byte| of(&byte));
     if let Some(octal) = text.strip_prefix("0o") {
         return digits(octal, |byte| (b'0'..=b'7').contains(byte));
     }
@@ -39,9 +40,8 @@ pub(crate) fn is_number_like(text: &str) -> bool {
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let is_mantissa = whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit())
         && !(whole.is_empty() && fraction.is_empty());
-    let is_exponent = |text: &str| {
-        digits(text.strip_prefix(['+', '-']).unwrap_or(text), u8::is_ascii_digit)
-    };
+    let is_exponent =
+        |text: &str| digits(text.strip_prefix(['+', '-']).unwrap_or(text), u8::is_ascii_digit);
     is_mantissa && exponent.is_none_or(is_exponent)
 }
 
