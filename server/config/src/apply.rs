@@ -50,11 +50,11 @@ impl Tree {
             [(_, way)] => Ok(way.clone()),
             [] => {
                 let hint = did_you_mean(id, known.iter().map(|(full, _)| full.as_str()));
-                Err(format!("no earlier layer has a row `{id}`{hint}; the patch is left out"))
+                Err(format!("no earlier layer has a row `{id}`, so the patch is left out{hint}"))
             }
-            [(one, _), (other, _), ..] => {
-                Err(format!("`{id}` may be `{one}` or `{other}`; the patch is left out"))
-            }
+            [(one, _), (other, _), ..] => Err(format!(
+                "`{id}` may be `{one}` or `{other}`, so the patch is left out; write one of them"
+            )),
         }
     }
 }

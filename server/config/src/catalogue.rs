@@ -16,7 +16,10 @@ pub fn catalogue(plugins: &[Plugin]) -> String {
     for plugin in sorted {
         let _ = write!(out, "\n## `{}`\n\n", plugin.name);
         let schema = (plugin.config.schema)();
-        if let Some(text) = schema.get("description").and_then(Value::as_str) {
+        let mut lines = Vec::new();
+        keys(&schema, &schema, "", 0, &mut lines);
+        let description = schema.get("description").and_then(Value::as_str);
+        if let Some(text) = description.filter(|_| !lines.is_empty()) {
             let _ = write!(out, "{text}\n\n");
         }
         let rows = known.iter().filter(|(_, name)| name == plugin.name);
@@ -25,8 +28,6 @@ pub fn catalogue(plugins: &[Plugin]) -> String {
         line(&mut out, "Needs", &quoted(plugin.inject));
         line(&mut out, "Uses", &quoted(plugin.optional));
         line(&mut out, "Provides", &quoted(plugin.provides));
-        let mut lines = Vec::new();
-        keys(&schema, &schema, "", 0, &mut lines);
         if lines.is_empty() {
             out.push_str("No configuration.\n");
         } else {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::problem::{Problem, ProblemKind};
-use crate::source::Source;
+use crate::source::{Place, Source};
 
 /// What a file may not set. Without regard to case.
 const BOOTSTRAP: [&str; 38] = [
@@ -61,7 +61,7 @@ pub fn parse(source: &Arc<Source>) -> Result<BTreeMap<String, String>, Vec<Probl
     for line in source.text.split_inclusive('\n') {
         let at = source.place(start..start + line.trim_end().len());
         start += line.len();
-        let wrong = |message: &str| Problem::at(ProblemKind::EnvironmentFile, &at, message);
+        let wrong = |message: &str| problem(&at, message);
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
@@ -89,10 +89,15 @@ pub fn parse(source: &Arc<Source>) -> Result<BTreeMap<String, String>, Vec<Probl
             "this file may not set {}; set them where the program is started",
             names.join(", ")
         );
-        problems.push(Problem::at(ProblemKind::EnvironmentFile, first, message));
+        problems.push(problem(first, message));
     }
     crate::problem::sort(&mut problems);
     if problems.is_empty() { Ok(variables) } else { Err(problems) }
+}
+
+/// Without the line that it stands in: that may hold a secret.
+fn problem(place: &Place, message: impl Into<String>) -> Problem {
+    Problem { snippet: None, ..Problem::at(ProblemKind::EnvironmentFile, place, message) }
 }
 
 /// The environment with a file's variables below it: what is inherited wins.

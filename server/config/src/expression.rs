@@ -127,7 +127,7 @@ fn bad(place: &Place, message: impl Into<String>) -> Problem {
 fn text<'a>(node: &'a Node, what: &str) -> Result<&'a str, Problem> {
     match &node.value {
         Content::String(text) if !text.trim().is_empty() => Ok(text),
-        _ => Err(bad(&node.place, format!("expected {what} and found {}", node.kind()))),
+        _ => Err(bad(&node.place, format!("expected {what} and found {}", node.value.kind()))),
     }
 }
 

@@ -17,7 +17,7 @@ use dsh_kernel::plugin::Isolation;
 use serde_json::Value;
 
 use crate::problem::{Problem, ProblemKind, did_you_mean};
-use crate::setting::{Setting, SettingValue};
+use crate::setting::{Setting, SettingValue, join};
 use crate::source::{Place, Source};
 use crate::yaml::{Content, Entry, Node};
 
@@ -180,7 +180,9 @@ fn row(node: &Node, problems: &mut Vec<Problem>) -> Option<WrittenRow> {
         return None;
     }
     let name = name_of(node, "name", problems).unwrap_or_else(|| id.clone());
-    let is_group = node.get("group").is_some_and(|group| fields::boolean(group, &id.0, problems));
+    let is_group = node
+        .get("group")
+        .is_some_and(|group| fields::boolean(group, &join(&id.0, "group"), problems));
     let mut fields = fields::read(node, &id.0, problems);
     let children = is_group.then(|| {
         fields.config = None;
@@ -217,7 +219,9 @@ fn name_of(node: &Node, field: &str, problems: &mut Vec<Problem>) -> Option<(Str
             Some((text.clone(), node.place.clone()))
         }
         _ => {
-            let message = format!("`{field}` takes a text and found {}", node.kind());
+            let is_scalar = matches!(node.value, Content::Bool(_) | Content::Number(_));
+            let todo = if is_scalar { "; put it into quotes" } else { "" };
+            let message = format!("`{field}` takes a text and found {}{todo}", node.kind());
             problems.push(Problem::at(ProblemKind::WrongType, &node.place, message));
             None
         }

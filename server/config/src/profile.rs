@@ -121,7 +121,7 @@ fn absent(home: &Path, name: &str, path: &Path) -> Problem {
     let names = names(home);
     let hint = did_you_mean(name, names.iter().map(String::as_str));
     let message = format!(
-        "there is no profile `{name}`{hint}; there are {}, and {} would make it one",
+        "there is no profile `{name}`; there are {}, and {} would make it one{hint}",
         one_of(&names),
         path.display()
     );

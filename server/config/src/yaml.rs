@@ -89,14 +89,7 @@ impl Node {
 
     /// What it is, as a sentence has it.
     pub fn kind(&self) -> &'static str {
-        match self.value {
-            Content::Null => "nothing",
-            Content::Bool(_) => "a boolean",
-            Content::Number(_) => "a number",
-            Content::String(_) => "a text",
-            Content::List(_) => "a list",
-            Content::Map(_) => "a mapping",
-        }
+        if self.tag.is_some() { "an expression" } else { self.value.kind() }
     }
 
     /// Whether both hold the same, wherever and however it is written.
@@ -106,6 +99,18 @@ impl Node {
 }
 
 impl Content {
+    /// What it is, as a sentence has it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Content::Null => "nothing",
+            Content::Bool(_) => "a boolean",
+            Content::Number(_) => "a number",
+            Content::String(_) => "a text",
+            Content::List(_) => "a list",
+            Content::Map(_) => "a mapping",
+        }
+    }
+
     /// Whether both hold the same, wherever and however it is written.
     pub fn is_same(&self, other: &Content) -> bool {
         match (self, other) {

@@ -7,17 +7,19 @@ use serde_json::Value;
 
 use super::Fields;
 use crate::problem::{Problem, ProblemKind};
-use crate::setting::{Setting, SettingValue};
+use crate::setting::{Setting, SettingValue, join};
 use crate::yaml::{Content, Node, Style};
 
 /// Reads the fields of a row or a patch; problems begin with `key`.
 pub(super) fn read(node: &Node, key: &str, problems: &mut Vec<Problem>) -> Fields {
+    let field = |name: &str| node.get(name).map(|node| (node, join(key, name)));
     Fields {
-        config: node.get("config").map(|node| Some(config(node, key, problems)).filter(is_given)),
-        disabled: node.get("disabled").map(|node| disabled(node, key, problems).filter(is_given)),
-        inject: node.get("inject").map(|node| names(node, key, problems)),
-        intercept: node.get("intercept").map(|node| mapping(node, "intercept", key, problems)),
-        isolate: node.get("isolate").map(|node| isolate(node, key, problems)),
+        config: field("config").map(|(node, _)| Some(config(node, key, problems)).filter(is_given)),
+        disabled: field("disabled")
+            .map(|(node, key)| disabled(node, &key, problems).filter(is_given)),
+        inject: field("inject").map(|(node, key)| names(node, &key, problems)),
+        intercept: field("intercept").map(|(node, key)| mapping(node, &key, problems)),
+        isolate: field("isolate").map(|(node, key)| isolate(node, &key, problems)),
     }
 }
 
@@ -83,23 +85,18 @@ fn names(node: &Node, key: &str, problems: &mut Vec<Problem>) -> Vec<String> {
         _ => None,
     };
     names.unwrap_or_else(|| {
-        let message = "`inject` takes a list of names of services";
+        let message = "expected a list of names of services";
         problems.push(Problem::at(ProblemKind::WrongType, &node.place, message).key(key));
         Vec::new()
     })
 }
 
-fn mapping(
-    node: &Node,
-    field: &str,
-    key: &str,
-    problems: &mut Vec<Problem>,
-) -> BTreeMap<String, Value> {
+fn mapping(node: &Node, key: &str, problems: &mut Vec<Problem>) -> BTreeMap<String, Value> {
     match Setting::read_literal(node, key, problems) {
         Value::Object(map) => map.into_iter().filter(|(_, value)| !value.is_null()).collect(),
         Value::Null => BTreeMap::new(),
         _ => {
-            let message = format!("`{field}` takes a mapping from names of services");
+            let message = "expected a mapping from names of services";
             problems.push(Problem::at(ProblemKind::WrongType, &node.place, message).key(key));
             BTreeMap::new()
         }
@@ -108,15 +105,16 @@ fn mapping(
 
 fn isolate(node: &Node, key: &str, problems: &mut Vec<Problem>) -> BTreeMap<String, Isolation> {
     let mut realms = BTreeMap::new();
-    for (service, value) in mapping(node, "isolate", key, problems) {
+    for (service, value) in mapping(node, key, problems) {
         match value {
             Value::Bool(true) => drop(realms.insert(service, Isolation::Private)),
             Value::Bool(false) => {}
             Value::String(label) => drop(realms.insert(service, Isolation::Label(label))),
             _ => {
-                let message = format!("`isolate.{service}` takes `true` or the label of a realm");
+                let message = "expected `true` or the label of a realm";
                 let place = node.get(&service).map_or(&node.place, |node| &node.place);
-                problems.push(Problem::at(ProblemKind::WrongType, place, message).key(key));
+                let problem = Problem::at(ProblemKind::WrongType, place, message);
+                problems.push(problem.key(join(key, &service)));
             }
         }
     }

@@ -28,6 +28,11 @@ impl Edit {
         setting: &Setting,
     ) -> Option<Self> {
         let value = emit::inline(setting);
+        // A comment in it would go with it; an entry at the end of the file keeps both.
+        let is_collection = matches!(node.style, Style::Block | Style::Flow);
+        if is_collection && text.get(node.place.start..node.place.end)?.contains('#') {
+            return None;
+        }
         if stands_behind(text, node) {
             return Some(Self { range: node.place.start..node.place.end, text: value });
         }

@@ -106,102 +106,132 @@ fn nothing_but_comments_is_no_document() {
 
 #[test]
 fn a_key_that_stands_twice_is_shown_where_it_stands_again() {
-    check("a: 1\nb:\n  c: 1\n  d: 2\n  c: 3\n", expect![[r#"
+    check(
+        "a: 1\nb:\n  c: 1\n  d: 2\n  c: 3\n",
+        expect![[r#"
         a.yml:5:3: error: c: `c` stands here twice; the first is in line 3
           |
         5 |   c: 3
           |   ^
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn tabs_are_refused_with_the_way_out() {
-    check("a:\n\tb: 1\n", expect![[r#"
+    check(
+        "a:\n\tb: 1\n",
+        expect![[r#"
         a.yml:2:2: error: is no YAML: tabs disallowed within this context (block indentation); indent with spaces, not with tabs
           |
         2 |  b: 1
           |  ^
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_second_document_is_refused() {
-    check("- a\n---\n- b\n", expect![[r#"
+    check(
+        "- a\n---\n- b\n",
+        expect![[r#"
         a.yml:2:1: error: a second document begins; a file of configuration has one
           |
         2 | ---
           | ^^^
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn an_open_bracket_is_shown() {
-    check("a: [1, 2\nb: 3\n", expect![[r#"
+    check(
+        "a: [1, 2\nb: 3\n",
+        expect![[r#"
         a.yml:2:2: error: is no YAML: illegal placement of ':' indicator
           |
         2 | b: 3
           |  ^
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_colon_in_a_bare_text_is_shown() {
-    check("key: value: x\n", expect![[r#"
+    check(
+        "key: value: x\n",
+        expect![[r#"
         a.yml:1:11: error: is no YAML: mapping values are not allowed in this context
           |
         1 | key: value: x
           |           ^
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn merge_keys_are_refused() {
-    check("a: &x {b: 1}\nc:\n  <<: *x\n", expect![[r#"
+    check(
+        "a: &x {b: 1}\nc:\n  <<: *x\n",
+        expect![[r#"
         a.yml:3:3: error: merge keys (`<<`) are not read; repeat the keys
           |
         3 |   <<: *x
           |   ^^
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn an_alias_inside_its_own_anchor_is_refused() {
-    check("a: &x [1, *x]\n", expect![[r#"
+    check(
+        "a: &x [1, *x]\n",
+        expect![[r#"
         a.yml:1:11: error: an alias inside its own anchor has no end
           |
         1 | a: &x [1, *x]
           |           ^^
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn an_unknown_alias_is_refused() {
-    check("a: *x\n", expect![[r#"
+    check(
+        "a: *x\n",
+        expect![[r#"
         a.yml:1:4: error: an alias names an anchor that does not stand before it
           |
         1 | a: *x
           |    ^
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn numbers_that_no_json_holds_are_refused() {
-    check("a: .inf\n", expect![[r#"
+    check(
+        "a: .inf\n",
+        expect![[r#"
         a.yml:1:4: error: is no finite number
           |
         1 | a: .inf
           |    ^^^^
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn directives_are_refused() {
-    check("%YAML 1.1\n---\na: 1\n", expect![[r#"
+    check(
+        "%YAML 1.1\n---\na: 1\n",
+        expect![[r#"
         a.yml:1:1: error: is no YAML: YAML directives are disallowed
           |
         1 | %YAML 1.1
           | ^
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -212,12 +242,15 @@ fn aliases_cannot_unfold_without_limit() {
         let items = vec![format!("*a{below}"); 9].join(", ");
         bomb.push_str(&format!("a{level}: &a{level} [{items}]\n"));
     }
-    check(&bomb, expect![[r#"
+    check(
+        &bomb,
+        expect![[r#"
         a.yml:5:15: error: there are more than 20000 values, aliases unfolded
           |
         5 | a4: &a4 [*a3, *a3, *a3, *a3, *a3, *a3, *a3, *a3, *a3]
           |               ^^^
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
