@@ -39,40 +39,70 @@ impl Tree {
 
     /// The way to a row by its id or by the ids on the way to it.
     fn find(&self, id: &str) -> Result<Vec<usize>, String> {
-        let mut known = Vec::new();
-        walk(&self.rows, "", &mut Vec::new(), &mut known);
-        if let Some((_, way)) = known.iter().find(|(full, _)| full == id) {
-            return Ok(way.clone());
+        if let Some(way) = descend(&self.rows, id) {
+            return Ok(way);
         }
-        let ends = |full: &str| full.rsplit(':').next().unwrap_or_default() == id;
-        let inner: Vec<_> = known.iter().filter(|(full, _)| ends(full)).collect();
-        match &inner[..] {
-            [(_, way)] => Ok(way.clone()),
+        let mut found = Vec::new();
+        search(&self.rows, id, &mut Vec::new(), &mut found);
+        match &found[..] {
+            [way] => Ok(way.clone()),
             [] => {
-                let hint = did_you_mean(id, known.iter().map(|(full, _)| full.as_str()));
+                let mut known = Vec::new();
+                ids(&self.rows, "", &mut known);
+                let hint = did_you_mean(id, known.iter().map(String::as_str));
                 Err(format!("no earlier layer has a row `{id}`, so the patch is left out{hint}"))
             }
-            [(one, _), (other, _), ..] => Err(format!(
-                "`{id}` may be `{one}` or `{other}`, so the patch is left out; write one of them"
-            )),
+            [one, other, ..] => {
+                let (one, other) = (full(&self.rows, one), full(&self.rows, other));
+                Err(format!(
+                    "`{id}` may be {one} or {other}, so the patch is left out; write one of them"
+                ))
+            }
         }
     }
 }
 
-/// Every row's full id and the way to it.
-fn walk(
-    rows: &[ComposedRow],
-    above: &str,
-    way: &mut Vec<usize>,
-    known: &mut Vec<(String, Vec<usize>)>,
-) {
+/// The way along ids that are joined with `:`.
+fn descend(rows: &[ComposedRow], id: &str) -> Option<Vec<usize>> {
+    let (first, rest) = id.split_once(':').map_or((id, None), |(first, rest)| (first, Some(rest)));
+    let at = rows.iter().position(|row| row.id == first)?;
+    let mut way = vec![at];
+    if let Some(rest) = rest {
+        way.extend(descend(rows[at].children.as_deref()?, rest)?);
+    }
+    Some(way)
+}
+
+/// The ways to every row with an id.
+fn search(rows: &[ComposedRow], id: &str, way: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
     for (at, row) in rows.iter().enumerate() {
         way.push(at);
-        let full = full_id(above, &row.id);
-        known.push((full.clone(), way.clone()));
-        walk(row.children.as_deref().unwrap_or_default(), &full, way, known);
+        if row.id == id {
+            found.push(way.clone());
+        }
+        search(row.children.as_deref().unwrap_or_default(), id, way, found);
         way.pop();
     }
+}
+
+/// Every row's full id.
+fn ids(rows: &[ComposedRow], above: &str, known: &mut Vec<String>) {
+    for row in rows {
+        let full = full_id(above, &row.id);
+        ids(row.children.as_deref().unwrap_or_default(), &full, known);
+        known.push(full);
+    }
+}
+
+/// The full id of the row at the end of a way, in backticks.
+fn full(mut rows: &[ComposedRow], way: &[usize]) -> String {
+    let mut full = String::new();
+    for row in way {
+        let Some(row) = rows.get(*row) else { break };
+        full = full_id(&full, &row.id);
+        rows = row.children.as_deref().unwrap_or_default();
+    }
+    format!("`{full}`")
 }
 
 pub(crate) fn full_id(above: &str, id: &str) -> String {

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::apply::Tree;
 use crate::problem::{self, Problem, ProblemKind};
-use crate::profile::Sources;
+use crate::profile::{self, Sources};
 use crate::setting::Setting;
-use crate::source::{Place, Source};
-use crate::{bundle, patch, yaml};
+use crate::source::{self, Place, Source};
+use crate::{bundle, patch};
 
 /// A row, and which layers made it what it is.
 #[derive(Clone, Debug)]
@@ -65,6 +65,17 @@ pub struct Composed {
 
 /// Reads and composes the layers. Writes nothing.
 pub fn compose(sources: &Sources) -> Composed {
+    compose_files(sources, source::read(&sources.home_patch()))
+}
+
+/// The same with another text in the place of the home's patch file: to see what comes of it before it is written.
+pub fn compose_with_home_patch(sources: &Sources, text: &str) -> Composed {
+    compose_files(sources, Ok(Some(Source::file(sources.home_patch(), text))))
+}
+
+type Read = Result<Option<Arc<Source>>, Problem>;
+
+fn compose_files(sources: &Sources, home_patch: Read) -> Composed {
     let mut problems = Vec::new();
     let bundles = sources.bundles().unwrap_or_else(|problem| {
         problems.push(problem);
@@ -72,25 +83,20 @@ pub fn compose(sources: &Sources) -> Composed {
     });
     let bundles: Vec<Arc<Source>> =
         bundles.iter().filter_map(|name| bundle::source(name)).collect();
-    let mut layers = Vec::new();
-    let mut optional = vec![sources.home_patch()];
-    if crate::profile::check_name(&sources.profile).is_ok() {
-        optional.insert(0, sources.profile_patch());
-    }
-    for path in optional {
-        match yaml::read(&path) {
-            Ok(source) => layers.extend(source),
-            Err(problem) => problems.push(problem),
-        }
-    }
+    let is_name = profile::check_name(&sources.profile).is_ok();
+    let profile_patch = if is_name { source::read(&sources.profile_patch()) } else { Ok(None) };
+    let mut read = vec![profile_patch, home_patch];
     for path in &sources.patches {
-        match yaml::read(path) {
-            Ok(Some(source)) => layers.push(source),
-            Ok(None) => {
-                let message = "there is no such file";
-                let file = path.display().to_string();
-                problems.push(Problem::of(ProblemKind::Unreadable, file, message));
-            }
+        let absent = || {
+            let message = "there is no such file";
+            Problem::of(ProblemKind::Unreadable, path.display().to_string(), message)
+        };
+        read.push(source::read(path).and_then(|source| source.map(Some).ok_or_else(absent)));
+    }
+    let mut layers = Vec::new();
+    for read in read {
+        match read {
+            Ok(source) => layers.extend(source),
             Err(problem) => problems.push(problem),
         }
     }

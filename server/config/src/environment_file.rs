@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::problem::{Problem, ProblemKind};
-use crate::source::{Place, Source};
+use crate::profile::Sources;
+use crate::source::{self, Place, Source};
 
 /// What a file may not set. Without regard to case.
 const BOOTSTRAP: [&str; 38] = [
@@ -54,12 +55,24 @@ const BOOTSTRAP: [&str; 38] = [
 /// What no name may begin with.
 const BOOTSTRAP_PREFIXES: [&str; 6] = ["BASH_FUNC_", "DSH_", "DYLD_", "GIT_", "LD_", "XDG_"];
 
+/// The variables with those of the home's file below them. Of a file with a problem nothing is used.
+pub fn load(
+    sources: &Sources,
+    inherited: BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, Vec<Problem>> {
+    match source::read(&sources.environment_file()).map_err(|problem| vec![problem])? {
+        Some(file) => Ok(layered(inherited, parse(&file)?)),
+        None => Ok(inherited),
+    }
+}
+
 /// Reads the file's variables. Either it gives all of them or all of its problems.
 pub fn parse(source: &Arc<Source>) -> Result<BTreeMap<String, String>, Vec<Problem>> {
     let (mut variables, mut problems, mut refused) = (BTreeMap::new(), Vec::new(), Vec::new());
     let mut start = 0;
-    for line in source.text.split_inclusive('\n') {
-        let at = source.place(start..start + line.trim_end().len());
+    for (number, line) in (1..).zip(source.text.split_inclusive('\n')) {
+        let end = start + line.trim_end().len();
+        let at = Place { source: Arc::clone(source), line: number, column: 1, start, end };
         start += line.len();
         let wrong = |message: &str| problem(&at, message);
         let line = line.trim();

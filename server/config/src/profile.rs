@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::bundle;
 use crate::problem::{Problem, ProblemKind, did_you_mean, one_of};
+use crate::source;
 use crate::yaml::{self, Content, Node};
 
 /// What a patch file is called, in a profile's folder and in the home.
@@ -73,9 +74,9 @@ impl Sources {
     pub(crate) fn bundles(&self) -> Result<Vec<String>, Problem> {
         check_name(&self.profile)?;
         let path = self.profile_folder().join(PROFILE_FILE);
-        if let Some(source) = yaml::read(&path)? {
-            let root = yaml::parse(&source)?;
-            let name = source.name.as_str();
+        if let Some(file) = source::read(&path)? {
+            let root = yaml::parse(&file)?;
+            let name = file.name.as_str();
             let empty = || Problem::of(ProblemKind::MissingField, name, "expected `bundles: […]`");
             return listed(&root.ok_or_else(empty)?);
         }

@@ -52,6 +52,9 @@ pub fn set(text: &str, row: &str, path: &KeyPath, value: &Value) -> Result<Strin
     if path.steps.is_empty() || row.trim().is_empty() {
         return Err(SetError::NoKey);
     }
+    if path.steps.len() > yaml::MAX_DEPTH {
+        return Err(SetError::NotExact);
+    }
     let items = match root.as_ref().map(|root| &root.value) {
         Some(Content::List(items)) => &items[..],
         _ => &[],

@@ -6,19 +6,15 @@
 mod build;
 mod scalar;
 
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Number;
 
-use crate::problem::{Problem, ProblemKind};
-use crate::source::{Place, Source};
+use crate::problem::Problem;
+use crate::source::{MAX_BYTES, Place, Source, too_long};
 
 pub(crate) use scalar::{is_number_like, plain};
 
-/// The most bytes that a file may have.
-pub const MAX_BYTES: u64 = 1024 * 1024;
 /// The most nodes, aliases unfolded.
 pub const MAX_NODES: usize = 20_000;
 /// The deepest nesting.
@@ -133,44 +129,12 @@ impl Content {
     }
 }
 
-/// Reads a file. `None`: there is no such file.
-pub fn read(path: &Path) -> Result<Option<Arc<Source>>, Problem> {
-    let name = path.display().to_string();
-    let unreadable = |why: String| Problem::of(ProblemKind::Unreadable, &name, why);
-    let metadata = match fs::metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unreadable(format!("cannot be read: {error}"))),
-        Ok(metadata) => metadata,
-    };
-    if !metadata.is_file() {
-        return Err(unreadable("is no file".to_owned()));
-    }
-    if metadata.len() > MAX_BYTES {
-        return Err(too_long(&name, metadata.len()));
-    }
-    let bytes = fs::read(path).map_err(|error| unreadable(format!("cannot be read: {error}")))?;
-    let text = String::from_utf8(bytes).map_err(|error| not_utf8(&name, &error))?;
-    Ok(Some(Source::file(path.to_owned(), &text)))
-}
-
 /// Reads a source's only document. `None`: it has none, that is, nothing but comments.
 pub fn parse(source: &Arc<Source>) -> Result<Option<Node>, Problem> {
     if source.text.len() as u64 > MAX_BYTES {
         return Err(too_long(&source.name, source.text.len() as u64));
     }
     build::document(source)
-}
-
-fn too_long(name: &str, bytes: u64) -> Problem {
-    let message = format!("has {bytes} bytes; a file of configuration may have {MAX_BYTES}");
-    Problem::of(ProblemKind::Unparsable, name, message)
-}
-
-fn not_utf8(name: &str, error: &std::string::FromUtf8Error) -> Problem {
-    let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-    let line = before.split(|byte| *byte == b'\n').count();
-    let message = format!("is not UTF-8 (line {line}); save it as UTF-8");
-    Problem::of(ProblemKind::Unparsable, name, message)
 }
 
 #[cfg(test)]

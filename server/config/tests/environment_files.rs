@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dsh_config::environment_file::{is_bootstrap, layered, parse};
+use dsh_config::environment_file::{is_bootstrap, layered, load, parse};
 use dsh_config::source::Source;
 use expect_test::{Expect, expect};
 
@@ -96,6 +96,18 @@ fn a_problem_does_not_show_the_value() {
     assert!(!shown.contains("secret"), "{shown}");
     let shown = read("KEY='secret\n").unwrap_err();
     assert!(!shown.contains("secret"), "{shown}");
+}
+
+#[test]
+fn the_homes_file_is_used_whole_or_not_at_all() {
+    let world = crate::world::World::new();
+    let sources = world.sources("none", &[]);
+    let inherited: BTreeMap<_, _> = [("A".to_owned(), "inherited".to_owned())].into();
+    assert_eq!(load(&sources, inherited.clone()).unwrap(), inherited);
+    world.write("home/.env", "A=1\nB=2\n");
+    assert_eq!(load(&sources, inherited.clone()).unwrap().len(), 2);
+    world.write("home/.env", "B=2\nPATH=/x\n");
+    assert_eq!(load(&sources, inherited).unwrap_err()[0].line, Some(2));
 }
 
 #[test]

@@ -98,12 +98,15 @@ fn whether_a_row_stays_down_may_depend_on_the_environment() {
           |
         1 | - insert: [{id: a, disabled: !env NO_A}]
           |                              ^^^^^^^^^
-    "#]].assert_eq(&world.show(&problems));
+    "#]]
+    .assert_eq(&world.show(&problems));
 }
 
 #[test]
 fn code_is_no_expression() {
-    problems("a: !!js process.env.HOME\nb: !js x\nc: !Env X\nd: !include x.yml", expect![[r#"
+    problems(
+        "a: !!js process.env.HOME\nb: !js x\nc: !Env X\nd: !include x.yml",
+        expect![[r#"
         ./rows.yml:4:10: error: a.a: `!!js` is no expression; there are `!env`, `!home`, `!cwd`, `!platform` or `!service`
           |
         4 |       a: !!js process.env.HOME
@@ -120,7 +123,8 @@ fn code_is_no_expression() {
           |
         7 |       d: !include x.yml
           |          ^^^^^^^^^^^^^^
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -178,12 +182,15 @@ fn expressions_that_are_wrong_say_what_was_expected() {
 
 #[test]
 fn what_is_no_json_is_said_without_the_value() {
-    problems("a: {b: !env {name: BAD, json: true}}", expect![[r#"
+    problems(
+        "a: {b: !env {name: BAD, json: true}}",
+        expect![[r#"
         ./rows.yml:4:14: error: a.a.b: the variable `BAD` is no JSON (column 2)
           |
         4 |       a: {b: !env {name: BAD, json: true}}
           |              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

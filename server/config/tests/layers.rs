@@ -123,7 +123,8 @@ fn an_inserted_row_that_is_there_already_takes_its_place_and_is_noted() {
           |
         2 |     - id: tool-grep
           |           ^^^^^^^^^
-    "#]].assert_eq(&world.show(&composed.problems));
+    "#]]
+    .assert_eq(&world.show(&composed.problems));
     let greps: Vec<_> = composed.rows.iter().filter(|row| row.id == "tool-grep").collect();
     assert_eq!((greps.len(), greps[0].name.as_str()), (1, "my-grep"));
     assert!(composed.rows(&world.environment(&[])).is_ok());
@@ -131,12 +132,15 @@ fn an_inserted_row_that_is_there_already_takes_its_place_and_is_noted() {
 
 #[test]
 fn one_id_twice_in_a_file_is_an_error() {
-    problems("- insert: [{id: b}]\n- insert:\n    - id: c\n    - id: b\n", expect![[r#"
+    problems(
+        "- insert: [{id: b}]\n- insert:\n    - id: c\n    - id: b\n",
+        expect![[r#"
         ./patch.yml:4:11: error: b: `b` is inserted twice; the first is in line 1
           |
         4 |     - id: b
           |           ^
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -156,6 +160,25 @@ fn a_patch_to_no_row_is_a_warning_that_names_its_layer() {
 }
 
 #[test]
+fn an_id_that_two_groups_have_needs_the_way_to_it() {
+    problems(
+        "- insert: [{id: h, group: true, config: [{id: inner}]}]\n- id: inner\n  disabled: true\n- id: h:inner\n  disabled: true\n",
+        expect![[""]],
+    );
+}
+
+#[test]
+fn a_text_can_stand_in_for_the_homes_patch_file() {
+    let world = World::with_home_patch("- id: fs\n  disabled: true\n");
+    let sources = world.sources("editor", &[]);
+    let composed =
+        dsh_config::compose::compose_with_home_patch(&sources, "- id: fs\n  disabled: 5\n");
+    expect![[""]].assert_eq(&world.show(&composed.problems));
+    let composed = dsh_config::compose::compose_with_home_patch(&sources, "[]");
+    assert!(composed.rows.iter().all(|row| row.disabled.is_none()));
+}
+
+#[test]
 fn a_name_that_does_not_fit_keeps_the_patch_out() {
     problems(
         "- id: a\n  name: q\n  config: {}\n- id: a\n  name: p\n  disabled: true\n",
@@ -170,7 +193,9 @@ fn a_name_that_does_not_fit_keeps_the_patch_out() {
 
 #[test]
 fn rows_are_not_inserted_into_what_is_no_group() {
-    problems("- id: a\n  insert: [{id: b}]\n- id: g\n  merge: {}\n", expect![[r#"
+    problems(
+        "- id: a\n  insert: [{id: b}]\n- id: g\n  merge: {}\n",
+        expect![[r#"
         ./patch.yml:1:3: warning: a: the row is no group; rows cannot be inserted into it
           |
         1 | - id: a
@@ -179,7 +204,8 @@ fn rows_are_not_inserted_into_what_is_no_group() {
           |
         4 |   merge: {}
           |          ^^
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -114,5 +114,6 @@ fn the_catalogue_lists_every_key() {
         | `rules[].name` | string |  |  |
         | `retry` | object |  |  |
         | `retry.max` | integer | `3` |  |
-    "##]].assert_eq(&catalogue(PLUGINS));
+    "##]]
+    .assert_eq(&catalogue(PLUGINS));
 }

@@ -4,6 +4,8 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
+use crate::problem::ProblemKind;
+use crate::source::read;
 
 fn read_text(text: &str) -> Result<Option<Node>, Problem> {
     parse(&Source::file("a.yml".into(), text))
@@ -265,7 +267,7 @@ fn depth_is_limited() {
 fn what_is_too_long_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("long.yml");
-    fs::write(&path, "- id: x\n".repeat(10 * 1024 * 1024 / 8)).unwrap();
+    std::fs::write(&path, "- id: x\n".repeat(10 * 1024 * 1024 / 8)).unwrap();
     let problem = read(&path).unwrap_err();
     assert_eq!(problem.kind, ProblemKind::Unparsable);
     assert_eq!(problem.message, "has 10485760 bytes; a file of configuration may have 1048576");
@@ -281,7 +283,7 @@ fn nodes_are_counted() {
 fn what_is_not_utf_8_and_what_is_no_file_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("latin.yml");
-    fs::write(&path, b"a: 1\nb: \xff\n").unwrap();
+    std::fs::write(&path, b"a: 1\nb: \xff\n").unwrap();
     assert_eq!(read(&path).unwrap_err().message, "is not UTF-8 (line 2); save it as UTF-8");
     assert_eq!(read(folder.path()).unwrap_err().kind, ProblemKind::Unreadable);
     assert!(read(&folder.path().join("none.yml")).unwrap().is_none());
