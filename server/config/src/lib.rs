@@ -6,6 +6,14 @@
     clippy::wildcard_enum_match_arm,
     reason = "the kinds of YAML and JSON are closed, and most of them are equally wrong in a place"
 )]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::needless_pass_by_value,
+        clippy::needless_raw_string_hashes,
+        reason = "`expect!` is written where it is compared, and rewritten by a tool"
+    )
+)]
 
 pub mod catalogue;
 pub mod check;

@@ -179,11 +179,16 @@ pub(crate) fn one_of<S: AsRef<str>>(names: &[S]) -> String {
     }
 }
 
+/// How many names are compared with one that is unknown: many may be.
+const COMPARED: usize = 300;
+
 /// The name that was probably meant.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let distance = |known: &str| strsim::damerau_levenshtein(name, known);
-    let near = known.into_iter().map(|known| (distance(known), known)).min()?;
-    (near.0 <= 1 + name.chars().count() / 4).then_some(near.1)
+    let most = 1 + name.chars().count() / 4;
+    let is_near = |known: &&str| known.len().abs_diff(name.len()) <= 4 * most;
+    let distance = |known: &'a str| (strsim::damerau_levenshtein(name, known), known);
+    let near = known.into_iter().take(COMPARED).filter(is_near).map(distance).min()?;
+    (near.0 <= most).then_some(near.1)
 }
 
 /// `; did you mean …?`, or nothing.

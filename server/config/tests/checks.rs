@@ -7,7 +7,7 @@ use dsh_kernel::plugin::{Plugin, StartError};
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::{World, environment};
 
 type Started = std::pin::Pin<Box<dyn Future<Output = Result<(), StartError>> + Send>>;
 
@@ -57,7 +57,7 @@ fn checked(files: &[&str], expected: Expect) {
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let composed = world.compose("none", &names);
-    let environment = world.environment(&[("SCOPE", "some")]);
+    let environment = environment(&[("SCOPE", "some")]);
     expected.assert_eq(&world.show(&check(&composed, &environment, PLUGINS)));
 }
 
@@ -68,12 +68,12 @@ fn a_problem_is_shown_in_the_layer_that_set_the_value_last() {
             "- insert:\n    - id: a\n      name: review\n      config:\n        rounds: 1\n        review: {scope: all}\n",
             "- id: a\n  merge:\n    review:\n      scope: tools\n",
         ],
-        expect![[r#"
+        expect![[r"
             ./1.yml:4:14: error: a.review.scope: expected `all`
               |
             4 |       scope: tools
               |              ^^^^^
-        "#]],
+        "]],
     );
 }
 
@@ -84,7 +84,7 @@ fn all_problems_are_there_at_once_and_in_order() {
             "- insert:\n    - id: a\n      name: reviw\n    - id: tool-read\n      config: {enabled: yes, extra: 1}\n    - id: g\n      group: true\n      config:\n        - id: b\n          name: review\n          config: {rounds: 1, review: {scope: !env SCOPE}}\n        - id: zzz\n",
             "- id: nobody\n  disabled: true\n- id: tool-read\n  bogus: 1\n",
         ],
-        expect![[r#"
+        expect![[r"
             ./0.yml:3:13: error: a: there is no plugin `reviw` in this program; did you mean `review`?
               |
             3 |       name: reviw
@@ -117,7 +117,7 @@ fn all_problems_are_there_at_once_and_in_order() {
               |
             4 |   bogus: 1
               |   ^^^^^
-        "#]],
+        "]],
     );
 }
 
@@ -149,7 +149,7 @@ fn a_problem_has_the_wires_shape() {
         "- insert:\n    - {id: a, name: review, config: {rounds: 1, enabled: off}}\n",
     );
     let composed = world.compose("none", &["rows.yml"]);
-    let problems = check(&composed, &world.environment(&[]), PLUGINS);
+    let problems = check(&composed, &environment(&[]), PLUGINS);
     let mut wire = serde_json::to_value(&problems).unwrap();
     wire[0]["file"] = "rows.yml".into();
     assert_eq!(

@@ -4,7 +4,7 @@ use dsh_config::dump::{DumpOptions, dump, list_rows};
 use expect_test::expect;
 use serde_json::json;
 
-use crate::world::World;
+use crate::world::{World, environment};
 
 const ROWS: &str = r#"
 - insert:
@@ -92,7 +92,7 @@ fn a_dump_shows_expressions_unevaluated_and_loads() {
     world.write("dump.yml", &text);
     let again = world.compose("none", &["dump.yml"]);
     assert!(again.problems.is_empty(), "{:?}", again.problems);
-    let environment = world.environment(&[]);
+    let environment = environment(&[]);
     assert_eq!(again.rows(&environment).unwrap(), composed.rows(&environment).unwrap());
     assert_eq!(dump(&again, DumpOptions::default()), text);
 }
@@ -110,11 +110,12 @@ fn origins_are_said_where_they_change() {
     let text = dump(&composed, DumpOptions { origin: true, default: false });
     let comments: Vec<String> = text
         .lines()
-        .filter(|line| line.contains("# ") || line.contains("id:"))
+        .filter(|line| line.contains("# ") || line.contains("id:") || line.contains("insert:"))
         .filter(|line| !line.contains("http"))
         .map(|line| line.replace(&world.path("").display().to_string(), ""))
         .collect();
     expect![[r#"
+        - insert:
             # origin: home/cordis.patch.yml
             - id: mine
             # origin: home/cordis.patch.yml; patched by: patch.yml
@@ -127,10 +128,11 @@ fn origins_are_said_where_they_change() {
                 # origin: rows.yml; patched by: patch.yml
                 - id: inner
                 # origin: rows.yml
-                - id: more"#]]
-    .assert_eq(&comments.join("\n"));
+                - id: more
+    "#]]
+    .assert_eq(&(comments.join("\n") + "\n"));
     world.write("dump.yml", &text);
-    let environment = world.environment(&[]);
+    let environment = environment(&[]);
     let again = world.compose("none", &["dump.yml"]);
     assert_eq!(again.rows(&environment).unwrap(), composed.rows(&environment).unwrap());
 }
@@ -140,7 +142,7 @@ fn the_default_is_the_bundles_alone() {
     let world = World::with_home_patch("- id: fs\n  disabled: true\n- insert: [{id: x}]\n");
     let composed = world.compose("editor", &[]);
     let text = dump(&composed, DumpOptions { origin: true, default: true });
-    expect![[r#"
+    expect![[r"
         - insert:
             # origin: bundle dsh-base
             - id: llm
@@ -201,7 +203,7 @@ fn the_default_is_the_bundles_alone() {
               name: tool-grep
             - id: tool-glob
               name: tool-glob
-    "#]]
+    "]]
     .assert_eq(&text);
 }
 
@@ -218,7 +220,7 @@ fn clients_get_rows_with_their_layers() {
         "- insert: [{id: g, group: true, config: [{id: i, config: {a: !env X}}]}]\n- id: i\n  disabled: !env DOWN\n",
     );
     let composed = world.compose("none", &[]);
-    let listed = list_rows(&composed, &world.environment(&[("DOWN", "1")]));
+    let listed = list_rows(&composed, &environment(&[("DOWN", "1")]));
     let home = world.home().join("cordis.patch.yml").display().to_string();
     assert_eq!(
         serde_json::to_value(&listed).unwrap(),

@@ -6,14 +6,10 @@ use dsh_config::environment_file::{is_bootstrap, layered, load, parse};
 use dsh_config::source::Source;
 use expect_test::{Expect, expect};
 
+use crate::world::World;
+
 fn read(text: &str) -> Result<BTreeMap<String, String>, String> {
-    let show = |problems: Vec<_>| {
-        problems
-            .iter()
-            .map(|problem: &dsh_config::problem::Problem| format!("{problem}\n"))
-            .collect()
-    };
-    parse(&Source::file("home/.env".into(), text)).map_err(show)
+    parse(&Source::file("home/.env".into(), text)).map_err(|problems| World::new().show(&problems))
 }
 
 fn refused(text: &str, expected: Expect) {
@@ -41,9 +37,9 @@ fn lines_set_variables() {
 fn what_steers_programs_is_refused_all_at_once() {
     refused(
         "OPENAI_API_KEY=x\nPath=/x\nGIT_SSH=x\ndsh_ls_home=/x\nhttp_proxy=x\n",
-        expect![[r#"
+        expect![[r"
         home/.env:2:1: error: this file may not set `Path`, `GIT_SSH`, `dsh_ls_home`, `http_proxy`; set them where the program is started
-    "#]],
+    "]],
     );
 }
 
@@ -79,14 +75,14 @@ fn every_name_that_starts_programs_is_known() {
 fn malformed_lines_are_refused_with_the_rest() {
     refused(
         "A=1\nB\n1C=2\nD='x\nE=\"x\nF='x' y\nHOME=/x\n",
-        expect![[r#"
+        expect![[r"
         home/.env:2:1: error: expected `NAME=value`
         home/.env:3:1: error: expected a name of letters, digits and `_` before `=`
         home/.env:4:1: error: a quote is not closed in this line
         home/.env:5:1: error: a quote is not closed in this line
         home/.env:6:1: error: nothing but a comment may stand behind a closing quote
         home/.env:7:1: error: this file may not set `HOME`; set them where the program is started
-    "#]],
+    "]],
     );
 }
 
@@ -100,7 +96,7 @@ fn a_problem_does_not_show_the_value() {
 
 #[test]
 fn the_homes_file_is_used_whole_or_not_at_all() {
-    let world = crate::world::World::new();
+    let world = World::new();
     let sources = world.sources("none", &[]);
     let inherited: BTreeMap<_, _> = [("A".to_owned(), "inherited".to_owned())].into();
     assert_eq!(load(&sources, inherited.clone()).unwrap(), inherited);

@@ -4,7 +4,7 @@ use dsh_kernel::config::KeyPath;
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::{World, environment};
 
 /// The row of a file that holds one.
 fn row(config: &str, variables: &[(&str, &str)]) -> dsh_kernel::plugin::Row {
@@ -12,7 +12,7 @@ fn row(config: &str, variables: &[(&str, &str)]) -> dsh_kernel::plugin::Row {
     let config = config.replace('\n', "\n      ");
     world.write("rows.yml", &format!("- insert:\n  - id: a\n    config:\n      {config}\n"));
     let composed = world.compose("none", &["rows.yml"]);
-    let rows = composed.rows(&world.environment(variables));
+    let rows = composed.rows(&environment(variables));
     rows.unwrap_or_else(|problems| panic!("{}", world.show(&problems))).remove(0)
 }
 
@@ -25,7 +25,7 @@ fn problems(config: &str, expected: Expect) {
     let config = config.replace('\n', "\n      ");
     world.write("rows.yml", &format!("- insert:\n  - id: a\n    config:\n      {config}\n"));
     let composed = world.compose("none", &["rows.yml"]);
-    let environment = world.environment(&[("BAD", "{not json"), ("WORD", "maybe")]);
+    let environment = environment(&[("BAD", "{not json"), ("WORD", "maybe")]);
     let problems = composed.rows(&environment).unwrap_err();
     expected.assert_eq(&world.show(&problems));
 }
@@ -87,18 +87,17 @@ fn whether_a_row_stays_down_may_depend_on_the_environment() {
     let world = World::new();
     world.write("rows.yml", "- insert: [{id: a, disabled: !env NO_A}]\n");
     let composed = world.compose("none", &["rows.yml"]);
-    let is_down = |variables: &[(&str, &str)]| {
-        composed.rows(&world.environment(variables)).unwrap()[0].disabled
-    };
+    let is_down =
+        |variables: &[(&str, &str)]| composed.rows(&environment(variables)).unwrap()[0].disabled;
     assert!(!is_down(&[]) && !is_down(&[("NO_A", "0")]) && !is_down(&[("NO_A", "off")]));
     assert!(is_down(&[("NO_A", "1")]) && is_down(&[("NO_A", "true")]));
-    let problems = composed.rows(&world.environment(&[("NO_A", "perhaps")])).unwrap_err();
-    expect![[r#"
+    let problems = composed.rows(&environment(&[("NO_A", "perhaps")])).unwrap_err();
+    expect![[r"
         ./rows.yml:1:30: error: a.disabled: `disabled` comes to neither `true` nor `false`
           |
         1 | - insert: [{id: a, disabled: !env NO_A}]
           |                              ^^^^^^^^^
-    "#]]
+    "]]
     .assert_eq(&world.show(&problems));
 }
 
@@ -106,7 +105,7 @@ fn whether_a_row_stays_down_may_depend_on_the_environment() {
 fn code_is_no_expression() {
     problems(
         "a: !!js process.env.HOME\nb: !js x\nc: !Env X\nd: !include x.yml",
-        expect![[r#"
+        expect![[r"
         ./rows.yml:4:10: error: a.a: `!!js` is no expression; there are `!env`, `!home`, `!cwd`, `!platform` or `!service`
           |
         4 |       a: !!js process.env.HOME
@@ -123,7 +122,7 @@ fn code_is_no_expression() {
           |
         7 |       d: !include x.yml
           |          ^^^^^^^^^^^^^^
-    "#]],
+    "]],
     );
 }
 
@@ -131,7 +130,7 @@ fn code_is_no_expression() {
 fn expressions_that_are_wrong_say_what_was_expected() {
     problems(
         "a: !env\nb: !env [X]\nc: !env {nam: X}\nd: !env {name: X, json: yes}\ne: !env A=B\nf: !home ../x\ng: !cwd /x\nh: !platform {beos: 1}\ni: !platform x\nj: !service store\nk: !home [a]",
-        expect![[r#"
+        expect![[r"
             ./rows.yml:4:10: error: a.a: expected the name of a variable and found nothing
               |
             4 |       a: !env
@@ -176,7 +175,7 @@ fn expressions_that_are_wrong_say_what_was_expected() {
                |
             14 |       k: !home [a]
                |          ^^^^^^^^^
-        "#]],
+        "]],
     );
 }
 
@@ -184,12 +183,12 @@ fn expressions_that_are_wrong_say_what_was_expected() {
 fn what_is_no_json_is_said_without_the_value() {
     problems(
         "a: {b: !env {name: BAD, json: true}}",
-        expect![[r#"
+        expect![[r"
         ./rows.yml:4:14: error: a.a.b: the variable `BAD` is no JSON (column 2)
           |
         4 |       a: {b: !env {name: BAD, json: true}}
           |              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-    "#]],
+    "]],
     );
 }
 
@@ -200,7 +199,7 @@ fn expressions_stand_in_config_and_disabled_only() {
         "rows.yml",
         "- insert:\n  - id: !env X\n    name: x\n  - {id: a, inject: [!env X], intercept: {fs: {root: !cwd}}, disabled: !service a.b}\n- !env X\n",
     );
-    expect![[r#"
+    expect![[r"
         ./rows.yml:2:9: error: `id` takes a text and found an expression
           |
         2 |   - id: !env X
@@ -225,5 +224,5 @@ fn expressions_stand_in_config_and_disabled_only() {
           |
         5 | - !env X
           |   ^^^^^^
-    "#]].assert_eq(&world.show(&world.compose("none", &["rows.yml"]).problems));
+    "]].assert_eq(&world.show(&world.compose("none", &["rows.yml"]).problems));
 }

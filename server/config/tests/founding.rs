@@ -6,7 +6,7 @@ use dsh_config::dump::{DumpOptions, dump};
 use dsh_config::problem::ProblemKind;
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::{World, config, environment};
 
 const FOUNDING: &str = include_str!("founding.patch.yml");
 
@@ -48,7 +48,7 @@ fn it_loads_over_every_profile() {
         let composed = world.compose(profile, &["founding.yml"]);
         let errors = composed.problems.iter().filter(|problem| problem.is_error()).count();
         assert_eq!(errors, 0, "{:?}", composed.problems);
-        let rows = composed.rows(&world.environment(&[])).unwrap();
+        let rows = composed.rows(&environment(&[])).unwrap();
         let names: Vec<_> =
             rows[rows.len() - 3..].iter().map(|row| (row.id.as_str(), row.name.as_str())).collect();
         assert_eq!(
@@ -59,7 +59,7 @@ fn it_loads_over_every_profile() {
                 ("tool-deliberation", "dsh-deliberation"),
             ]
         );
-        assert_eq!(world.config(&composed, "tool-deliberation"), reviewed(false));
+        assert_eq!(config(&composed, "tool-deliberation"), reviewed(false));
     }
 }
 
@@ -69,7 +69,7 @@ fn a_second_file_turns_its_review_on_and_changes_nothing_else() {
     world.write("founding.yml", FOUNDING);
     world.write("on.yml", "- id: tool-deliberation\n  merge: {autoReview: {enabled: true}}\n");
     let composed = world.compose("editor", &["founding.yml", "on.yml"]);
-    assert_eq!(world.config(&composed, "tool-deliberation"), reviewed(true));
+    assert_eq!(config(&composed, "tool-deliberation"), reviewed(true));
     let row = composed.rows.last().unwrap();
     let place = |key: &str| {
         let place = row.place_of(&key.into());
@@ -91,7 +91,7 @@ fn it_survives_a_dump() {
     let text = dump(&composed, DumpOptions { origin: true, default: false });
     fs::write(world.path("dump.yml"), text).unwrap();
     let again = world.compose("none", &["dump.yml"]);
-    let environment = world.environment(&[]);
+    let environment = environment(&[]);
     assert_eq!(again.rows(&environment).unwrap(), composed.rows(&environment).unwrap());
 }
 
@@ -100,7 +100,7 @@ fn without_its_plugin_each_row_is_said_to_be_unknown() {
     let world = World::new();
     world.write("founding.yml", FOUNDING);
     let composed = world.compose("none", &["founding.yml"]);
-    let problems = dsh_config::check::check(&composed, &world.environment(&[]), &[]);
+    let problems = dsh_config::check::check(&composed, &environment(&[]), &[]);
     let kinds: Vec<_> = problems.iter().map(|problem| (problem.kind, problem.line)).collect();
     let unknown = ProblemKind::UnknownPlugin;
     assert_eq!(kinds, [(unknown, Some(4)), (unknown, Some(13)), (unknown, Some(21))]);

@@ -4,7 +4,7 @@ use dsh_config::problem::ProblemKind;
 use expect_test::{Expect, expect};
 use serde_json::json;
 
-use crate::world::World;
+use crate::world::{World, config, environment};
 
 const ROWS: &str = "- insert:\n    - id: a\n      name: p\n      config: {x: 1, list: [1, 2], deep: {k: 1, l: 2}}\n    - id: g\n      group: true\n      config:\n        - id: inner\n";
 
@@ -24,14 +24,14 @@ fn a_later_layer_configures_and_disables_rows_of_an_earlier_one() {
     let composed = world.compose("editor", &[]);
     assert!(composed.problems.is_empty(), "{:?}", composed.problems);
     let model = json!({ "provider": "deepseek", "model": "deepseek-v4-pro" });
-    assert_eq!(world.config(&composed, "agent-default-model"), model);
-    let rows = composed.rows(&world.environment(&[])).unwrap();
+    assert_eq!(config(&composed, "agent-default-model"), model);
+    let rows = composed.rows(&environment(&[])).unwrap();
     assert!(rows.iter().find(|row| row.id == "tool-grep").unwrap().disabled);
 
     std::fs::remove_file(world.path("home/cordis.patch.yml")).unwrap();
     let composed = world.compose("editor", &[]);
     let model = json!({ "provider": "offline", "model": "retrieval" });
-    assert_eq!(world.config(&composed, "agent-default-model"), model);
+    assert_eq!(config(&composed, "agent-default-model"), model);
 }
 
 #[test]
@@ -43,15 +43,15 @@ fn the_profile_is_below_the_home_and_the_home_below_the_command_line() {
     );
     world.write("one.yml", "- id: agent-default-model\n  merge: {model: one, o: 1}\n");
     world.write("two.yml", "- id: agent-default-model\n  merge: {model: two}\n");
-    let config = |patches: &[&str]| {
-        world.config(&world.compose("editor", patches), "agent-default-model")["model"].clone()
+    let model = |patches: &[&str]| {
+        config(&world.compose("editor", patches), "agent-default-model")["model"].clone()
     };
-    assert_eq!(config(&[]), "home");
-    assert_eq!(config(&["one.yml", "two.yml"]), "two");
-    assert_eq!(config(&["two.yml", "one.yml"]), "one");
+    assert_eq!(model(&[]), "home");
+    assert_eq!(model(&["one.yml", "two.yml"]), "two");
+    assert_eq!(model(&["two.yml", "one.yml"]), "one");
     let composed = world.compose("editor", &["one.yml", "two.yml"]);
     let all = json!({ "provider": "offline", "model": "two", "p": 1, "h": 1, "o": 1 });
-    assert_eq!(world.config(&composed, "agent-default-model"), all);
+    assert_eq!(config(&composed, "agent-default-model"), all);
     let row = composed.rows.iter().find(|row| row.id == "agent-default-model").unwrap();
     assert_eq!(row.origin(), "bundle dsh-base");
     assert_eq!(row.patched_by.len(), 4);
@@ -67,7 +67,7 @@ fn merge_is_deep_for_mappings_replaces_the_rest_and_null_removes() {
     );
     let composed = world.compose("none", &["rows.yml", "patch.yml"]);
     assert_eq!(
-        world.config(&composed, "a"),
+        config(&composed, "a"),
         json!({ "list": [3], "deep": { "k": { "m": 1 } }, "new": {} })
     );
 }
@@ -81,7 +81,7 @@ fn fields_are_replaced_whole_and_null_clears_them() {
     let rows = |patches: &[&str]| {
         let composed = world.compose("none", patches);
         assert!(composed.problems.is_empty(), "{:?}", composed.problems);
-        composed.rows(&world.environment(&[])).unwrap().remove(0)
+        composed.rows(&environment(&[])).unwrap().remove(0)
     };
     let row = rows(&["rows.yml", "one.yml"]);
     assert_eq!((row.config, row.disabled), (json!({ "y": 1 }), true));
@@ -97,7 +97,7 @@ fn rows_in_groups_are_reached_by_their_id_or_by_the_way_to_it() {
     world.write("patch.yml", "- id: g\n  insert: [{id: more, name: p}]\n- id: g:inner\n  merge: {a: 1}\n- id: more\n  merge: {b: 1}\n");
     let composed = world.compose("none", &["rows.yml", "patch.yml"]);
     assert!(composed.problems.is_empty(), "{:?}", composed.problems);
-    let group = composed.rows(&world.environment(&[])).unwrap().remove(1);
+    let group = composed.rows(&environment(&[])).unwrap().remove(1);
     let children = group.children.unwrap();
     let configs: Vec<_> = children.iter().map(|row| (row.id.as_str(), &row.config)).collect();
     assert_eq!(configs, [("inner", &json!({ "a": 1 })), ("more", &json!({ "b": 1 }))]);
@@ -118,28 +118,28 @@ fn the_rows_of_a_group_can_be_replaced_whole_and_changed_afterwards() {
 fn an_inserted_row_that_is_there_already_takes_its_place_and_is_noted() {
     let world = World::with_home_patch("- insert:\n    - id: tool-grep\n      name: my-grep\n");
     let composed = world.compose("editor", &[]);
-    expect![[r#"
+    expect![[r"
         ./home/cordis.patch.yml:2:11: note: tool-grep: takes the place of the row of bundle dsh-base
           |
         2 |     - id: tool-grep
           |           ^^^^^^^^^
-    "#]]
+    "]]
     .assert_eq(&world.show(&composed.problems));
     let greps: Vec<_> = composed.rows.iter().filter(|row| row.id == "tool-grep").collect();
     assert_eq!((greps.len(), greps[0].name.as_str()), (1, "my-grep"));
-    assert!(composed.rows(&world.environment(&[])).is_ok());
+    assert!(composed.rows(&environment(&[])).is_ok());
 }
 
 #[test]
 fn one_id_twice_in_a_file_is_an_error() {
     problems(
         "- insert: [{id: b}]\n- insert:\n    - id: c\n    - id: b\n",
-        expect![[r#"
+        expect![[r"
         ./patch.yml:4:11: error: b: `b` is inserted twice; the first is in line 1
           |
         4 |     - id: b
           |           ^
-    "#]],
+    "]],
     );
 }
 
@@ -149,13 +149,13 @@ fn a_patch_to_no_row_is_a_warning_that_names_its_layer() {
         "- id: tool-grepp\n  disabled: true\n- id: tool-read\n  disabled: true\n",
     );
     let composed = world.compose("editor", &[]);
-    expect![[r#"
+    expect![[r"
         ./home/cordis.patch.yml:1:7: warning: tool-grepp: no earlier layer has a row `tool-grepp`, so the patch is left out; did you mean `tool-grep`?
           |
         1 | - id: tool-grepp
           |       ^^^^^^^^^^
-    "#]].assert_eq(&world.show(&composed.problems));
-    let rows = composed.rows(&world.environment(&[])).unwrap();
+    "]].assert_eq(&world.show(&composed.problems));
+    let rows = composed.rows(&environment(&[])).unwrap();
     assert!(rows.iter().find(|row| row.id == "tool-read").unwrap().disabled);
 }
 
@@ -163,7 +163,12 @@ fn a_patch_to_no_row_is_a_warning_that_names_its_layer() {
 fn an_id_that_two_groups_have_needs_the_way_to_it() {
     problems(
         "- insert: [{id: h, group: true, config: [{id: inner}]}]\n- id: inner\n  disabled: true\n- id: h:inner\n  disabled: true\n",
-        expect![[""]],
+        expect![[r"
+            ./patch.yml:2:7: warning: inner: `inner` may be `g:inner` or `h:inner`, so the patch is left out; write one of them
+              |
+            2 | - id: inner
+              |       ^^^^^
+        "]],
     );
 }
 
@@ -173,7 +178,12 @@ fn a_text_can_stand_in_for_the_homes_patch_file() {
     let sources = world.sources("editor", &[]);
     let composed =
         dsh_config::compose::compose_with_home_patch(&sources, "- id: fs\n  disabled: 5\n");
-    expect![[""]].assert_eq(&world.show(&composed.problems));
+    expect![[r"
+        ./home/cordis.patch.yml:2:13: error: fs.disabled: expected `true` or `false` and found a number
+          |
+        2 |   disabled: 5
+          |             ^
+    "]].assert_eq(&world.show(&composed.problems));
     let composed = dsh_config::compose::compose_with_home_patch(&sources, "[]");
     assert!(composed.rows.iter().all(|row| row.disabled.is_none()));
 }
@@ -182,12 +192,12 @@ fn a_text_can_stand_in_for_the_homes_patch_file() {
 fn a_name_that_does_not_fit_keeps_the_patch_out() {
     problems(
         "- id: a\n  name: q\n  config: {}\n- id: a\n  name: p\n  disabled: true\n",
-        expect![[r#"
+        expect![[r"
             ./patch.yml:2:9: warning: a: the row's name is `p`, not `q`; the patch is left out
               |
             2 |   name: q
               |         ^
-        "#]],
+        "]],
     );
 }
 
@@ -195,7 +205,7 @@ fn a_name_that_does_not_fit_keeps_the_patch_out() {
 fn rows_are_not_inserted_into_what_is_no_group() {
     problems(
         "- id: a\n  insert: [{id: b}]\n- id: g\n  merge: {}\n",
-        expect![[r#"
+        expect![[r"
         ./patch.yml:1:3: warning: a: the row is no group; rows cannot be inserted into it
           |
         1 | - id: a
@@ -204,7 +214,7 @@ fn rows_are_not_inserted_into_what_is_no_group() {
           |
         4 |   merge: {}
           |          ^^
-    "#]],
+    "]],
     );
 }
 
@@ -212,7 +222,7 @@ fn rows_are_not_inserted_into_what_is_no_group() {
 fn unknown_fields_are_errors_with_the_nearest_one() {
     problems(
         "- id: a\n  disable: true\n- insert:\n    - id: b\n      nmae: x\n    - id: c\n      merge: {}\n",
-        expect![[r#"
+        expect![[r"
             ./patch.yml:2:3: error: a patch has no `disable`; did you mean `disabled`?
               |
             2 |   disable: true
@@ -225,7 +235,7 @@ fn unknown_fields_are_errors_with_the_nearest_one() {
               |
             7 |       merge: {}
               |       ^^^^^
-        "#]],
+        "]],
     );
 }
 
@@ -233,7 +243,7 @@ fn unknown_fields_are_errors_with_the_nearest_one() {
 fn entries_that_say_nothing_are_errors() {
     problems(
         "- {}\n- disabled: true\n- insert: []\n  disabled: true\n- insert: {}\n- id: 5\n- insert: [{name: x}, {id: 'a:b'}]\n- id: a\n  merge: {}\n  config: {}\n- id: a\n  merge: 5\n",
-        expect![[r#"
+        expect![[r"
             ./patch.yml:1:3: error: a patch needs an `id`, or `insert` with rows
               |
             1 | - {}
@@ -270,7 +280,7 @@ fn entries_that_say_nothing_are_errors() {
                |
             12 |   merge: 5
                |          ^
-        "#]],
+        "]],
     );
 }
 
@@ -278,7 +288,7 @@ fn entries_that_say_nothing_are_errors() {
 fn words_that_were_booleans_once_are_errors_with_the_right_word() {
     problems(
         "- id: a\n  disabled: yes\n- id: a\n  disabled: 'no'\n- insert: [{id: h, group: on}]\n",
-        expect![[r#"
+        expect![[r"
             ./patch.yml:2:13: error: a.disabled: expected `true` or `false` and found a text; write `true`
               |
             2 |   disabled: yes
@@ -291,7 +301,7 @@ fn words_that_were_booleans_once_are_errors_with_the_right_word() {
               |
             5 | - insert: [{id: h, group: on}]
               |                           ^^
-        "#]],
+        "]],
     );
 }
 
@@ -317,7 +327,7 @@ fn patch_files_that_are_wrong_have_a_kind_each() {
         .iter()
         .map(|name| {
             let composed = world.compose("none", &[name]);
-            assert!(composed.rows(&world.environment(&[])).is_err());
+            assert!(composed.rows(&environment(&[])).is_err());
             composed.problems[0].kind
         })
         .collect();
@@ -333,7 +343,7 @@ fn patch_files_that_are_wrong_have_a_kind_each() {
             ProblemKind::Unreadable,
         ]
     );
-    expect![[r#"
+    expect![[r"
         ./absent.yml: error: there is no such file
         ./comments.yml: error: expected a list of patches and found nothing; write `[]` for none
         ./empty.yml: error: expected a list of patches and found nothing; write `[]` for none
@@ -350,14 +360,14 @@ fn patch_files_that_are_wrong_have_a_kind_each() {
           |
         1 | - hello
           |   ^^^^^
-    "#]].assert_eq(&world.show(&world.compose("none", &names).problems));
+    "]].assert_eq(&world.show(&world.compose("none", &names).problems));
 }
 
 #[test]
 fn a_broken_layer_is_an_error_and_says_where_and_a_mended_one_is_used() {
     let world = World::with_home_patch("- id: tool-grep\n  disabled: true\n");
     let is_down = || {
-        let rows = world.compose("editor", &[]).rows(&world.environment(&[])).ok()?;
+        let rows = world.compose("editor", &[]).rows(&environment(&[])).ok()?;
         rows.iter().find(|row| row.id == "tool-grep").map(|row| row.disabled)
     };
     assert_eq!(is_down(), Some(true));
@@ -391,7 +401,7 @@ fn profiles_that_are_wrong_say_what_there_is() {
     for name in ["edtor", "mine", "odd", "text", "empty"] {
         shown.push_str(&world.show(&world.compose(name, &[]).problems));
     }
-    expect![[r#"
+    expect![[r"
         profile: error: there is no profile `edtor`; there are `editor`, `empty`, `headless`, `mine`, `none`, `odd`, `text` or `web`, and ./home/profiles/edtor/profile.yml would make it one; did you mean `editor`?
         ./home/profiles/mine/profile.yml:1:21: error: there is no bundle `dsh-editr`; there are `dsh-base`, `dsh-deliberation`, `dsh-editor` or `dsh-headless`
           |
@@ -406,7 +416,7 @@ fn profiles_that_are_wrong_say_what_there_is() {
         1 | bundles: dsh-base
           |          ^^^^^^^^
         ./home/profiles/empty/profile.yml: error: expected `bundles: […]`
-    "#]].assert_eq(&shown);
+    "]].assert_eq(&shown);
 }
 
 #[test]

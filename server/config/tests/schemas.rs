@@ -80,13 +80,13 @@ fn references(schema: &Value) -> Vec<String> {
             found
         }
         Value::Array(items) => below(&mut items.iter()),
-        _ => Vec::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
     }
 }
 
 #[test]
 fn the_catalogue_lists_every_key() {
-    expect![[r##"
+    expect![[r#"
         # Configuration
 
         Each row of the tree has a plugin, and the plugin's keys in `config`.
@@ -114,6 +114,6 @@ fn the_catalogue_lists_every_key() {
         | `rules[].name` | string |  |  |
         | `retry` | object |  |  |
         | `retry.max` | integer | `3` |  |
-    "##]]
+    "#]]
     .assert_eq(&catalogue(PLUGINS));
 }

@@ -51,25 +51,26 @@ impl World {
         compose(&self.sources(profile, patches))
     }
 
-    pub(crate) fn environment(&self, variables: &[(&str, &str)]) -> Environment {
-        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-        Environment {
-            variables: variables.iter().map(own).collect(),
-            home: Path::new("/h").to_owned(),
-            cwd: Path::new("/w").to_owned(),
-            platform: "linux".to_owned(),
-        }
-    }
-
     /// Problems as people see them, with the folder named `.`.
     pub(crate) fn show(&self, problems: &[Problem]) -> String {
         let folder = self.folder.path().display().to_string();
         problems.iter().map(|problem| format!("{problem}\n").replace(&folder, ".")).collect()
     }
+}
 
-    /// A row's configuration, evaluated.
-    pub(crate) fn config(&self, composed: &Composed, id: &str) -> Value {
-        let rows = composed.rows(&self.environment(&[])).unwrap_or_else(|it| panic!("{it:#?}"));
-        rows.into_iter().find(|row| row.id == id).map(|row| row.config).unwrap()
+/// A Linux with a home, a current directory and some variables.
+pub(crate) fn environment(variables: &[(&str, &str)]) -> Environment {
+    let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    Environment {
+        variables: variables.iter().map(own).collect(),
+        home: Path::new("/h").to_owned(),
+        cwd: Path::new("/w").to_owned(),
+        platform: "linux".to_owned(),
     }
+}
+
+/// A row's configuration, evaluated.
+pub(crate) fn config(composed: &Composed, id: &str) -> Value {
+    let rows = composed.rows(&environment(&[])).unwrap_or_else(|it| panic!("{it:#?}"));
+    rows.into_iter().find(|row| row.id == id).map(|row| row.config).unwrap()
 }

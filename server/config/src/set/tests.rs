@@ -36,7 +36,7 @@ fn a_value_that_stands_there_is_replaced() {
         FILE,
         "maxParallelToolCalls",
         &json!(8),
-        expect![[r#"
+        expect![[r"
         # Mine.
         - id: agent-loop # the loop
           merge:
@@ -50,7 +50,7 @@ fn a_value_that_stands_there_is_replaced() {
         # The end of the loop.
         - id: fs
           disabled: false
-    "#]],
+    "]],
     );
 }
 
@@ -60,7 +60,7 @@ fn a_key_is_added_behind_its_siblings() {
         FILE,
         "budgets.tokens",
         &json!(100_000),
-        expect![[r#"
+        expect![[r"
         # Mine.
         - id: agent-loop # the loop
           merge:
@@ -75,7 +75,7 @@ fn a_key_is_added_behind_its_siblings() {
         # The end of the loop.
         - id: fs
           disabled: false
-    "#]],
+    "]],
     );
 }
 
@@ -85,7 +85,7 @@ fn a_mapping_is_added_in_lines() {
         FILE,
         "retry",
         &json!({ "maxRetries": 3, "names": ["a", "b: c"] }),
-        expect![[r##"
+        expect![[r#"
         # Mine.
         - id: agent-loop # the loop
           merge:
@@ -102,7 +102,7 @@ fn a_mapping_is_added_in_lines() {
         # The end of the loop.
         - id: fs
           disabled: false
-    "##]],
+    "#]],
     );
 }
 
@@ -112,23 +112,23 @@ fn an_empty_file_gets_an_entry() {
         "",
         "budgets.steps",
         &json!(5),
-        expect![[r#"
+        expect![[r"
         - id: agent-loop
           merge:
             budgets:
               steps: 5
-    "#]],
+    "]],
     );
     check(
         "# Nothing yet.",
         "name",
         &json!("yes"),
-        expect![[r##"
+        expect![[r#"
         # Nothing yet.
         - id: agent-loop
           merge:
             name: "yes"
-    "##]],
+    "#]],
     );
 }
 
@@ -138,12 +138,12 @@ fn an_empty_list_becomes_one_with_an_entry() {
         "[] # none\n",
         "budgets.steps",
         &json!(5),
-        expect![[r#"
+        expect![[r"
         - id: agent-loop
           merge:
             budgets:
               steps: 5 # none
-    "#]],
+    "]],
     );
 }
 
@@ -153,25 +153,25 @@ fn a_list_in_brackets_stays_one() {
         "[{id: fs, merge: {a: 1}}]\n",
         "budgets.steps",
         &json!(5),
-        expect![[r#"
+        expect![[r"
         [{id: fs, merge: {a: 1}}, {id: agent-loop, merge: {budgets: {steps: 5}}}]
-    "#]],
+    "]],
     );
     check(
         "[{id: agent-loop, merge: {a: 1}}]\n",
         "budgets.steps",
         &json!(5),
-        expect![[r#"
+        expect![[r"
         [{id: agent-loop, merge: {a: 1, budgets: {steps: 5}}}]
-    "#]],
+    "]],
     );
     check(
         "[{id: agent-loop, merge: {}}]\n",
         "a",
         &json!(null),
-        expect![[r#"
+        expect![[r"
         [{id: agent-loop, merge: {a: null}}]
-    "#]],
+    "]],
     );
 }
 
@@ -182,12 +182,12 @@ fn the_last_entry_that_configures_the_row_is_changed() {
         text,
         "a",
         &json!(2),
-        expect![[r#"
+        expect![[r"
         - id: agent-loop
           config: {a: 1}
         - id: agent-loop
           merge: {b: 1, a: 2}
-    "#]],
+    "]],
     );
 }
 
@@ -198,14 +198,14 @@ fn an_entry_that_may_not_apply_is_left_alone() {
         text,
         "a",
         &json!(2),
-        expect![[r#"
+        expect![[r"
         - id: agent-loop
           name: other
           merge: {a: 1}
         - id: agent-loop
           merge:
             a: 2
-    "#]],
+    "]],
     );
 }
 
@@ -216,7 +216,7 @@ fn the_configuration_of_an_inserted_row_is_changed_where_it_is() {
         text,
         "b[1].x",
         &json!("new"),
-        expect![[r#"
+        expect![[r"
         - insert:
             - id: agent-loop
               config:
@@ -224,13 +224,13 @@ fn the_configuration_of_an_inserted_row_is_changed_where_it_is() {
                 b:
                   - x: 1
                   - x: new
-    "#]],
+    "]],
     );
     check(
         text,
         "c",
         &json!(1.5),
-        expect![[r#"
+        expect![[r"
         - insert:
             - id: agent-loop
               config:
@@ -239,7 +239,7 @@ fn the_configuration_of_an_inserted_row_is_changed_where_it_is() {
                   - x: 1
                   - x: 2
                 c: 1.5
-    "#]],
+    "]],
     );
 }
 
@@ -279,7 +279,7 @@ fn what_others_share_is_left_alone() {
         text,
         "a",
         &json!(2),
-        expect![[r#"
+        expect![[r"
         - id: agent-loop
           merge: &m
             a: 1
@@ -288,7 +288,7 @@ fn what_others_share_is_left_alone() {
         - id: agent-loop
           merge:
             a: 2
-    "#]],
+    "]],
     );
 }
 
@@ -298,9 +298,9 @@ fn a_list_that_is_elsewhere_is_not_reached_into() {
         FILE,
         "routes[0].name",
         &json!("a"),
-        expect![[r#"
+        expect![[r"
         refused: `routes[0].name` leads into a list that this file does not set; set the whole list
-    "#]],
+    "]],
     );
 }
 
@@ -310,23 +310,23 @@ fn a_broken_file_is_not_touched() {
         "- id: a\n  id: b\n",
         "a",
         &json!(1),
-        expect![[r#"
+        expect![[r"
         refused: mend the file first: cordis.patch.yml:2:3: error: id: `id` stands here twice; the first is in line 1
           |
         2 |   id: b
           |   ^^
-    "#]],
+    "]],
     );
     check(
         "a: 1\n",
         "a",
         &json!(1),
-        expect![[r#"
+        expect![[r"
         refused: mend the file first: cordis.patch.yml:1:1: error: expected a list of patches and found a mapping; write `[]` for none
           |
         1 | a: 1
           | ^^^^
-    "#]],
+    "]],
     );
 }
 
@@ -336,9 +336,9 @@ fn a_file_that_ends_before_its_end_is_not_touched() {
         "- id: a\n  disabled: true\n...\n",
         "a",
         &json!(1),
-        expect![[r#"
+        expect![[r"
         refused: the value cannot be set without changing something else; edit the file by hand
-    "#]],
+    "]],
     );
 }
 
@@ -348,9 +348,9 @@ fn no_key_is_no_way() {
         "",
         "",
         &json!(1),
-        expect![[r#"
+        expect![[r"
         refused: name a key of the row's configuration, like `ROW.KEY`
-    "#]],
+    "]],
     );
 }
 
@@ -396,8 +396,9 @@ fn file() -> impl Strategy<Value = String> {
         proptest::collection::btree_map("[a-d]", scalar, 1..4),
     );
     let entry = entry.prop_map(|(comment, id, field, keys)| {
-        let keys: String = keys.iter().map(|(key, value)| format!("    {key}:{value}\n")).collect();
-        format!("{comment}- id: {id} # six\n  {field}:\n{keys}")
+        let keys = keys.iter().map(|(key, value)| format!("    {key}:{value}\n"));
+        let keys: Vec<String> = keys.collect();
+        format!("{comment}- id: {id} # six\n  {field}:\n{}", keys.concat())
     });
     proptest::collection::vec(entry, 0..4).prop_map(|entries| entries.concat())
 }
