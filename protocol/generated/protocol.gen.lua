@@ -122,6 +122,58 @@
 --- Its version.
 ---@field version? string
 
+--- Params of `config/changed`.
+---@class (exact) dsh.ConfigChanged
+--- The folder as a `file:` URI.
+---@field workspace string
+--- Whether the configuration applies.
+---@field ok boolean
+--- What is wrong.
+---@field problems? dsh.Problem[]
+
+--- Params of `config/dump`.
+---@class (exact) dsh.ConfigDumpParams
+--- The workspace folder; all folders of a server have the same configuration.
+---@field workspace? string
+
+--- Result of `config/dump`.
+---@class (exact) dsh.ConfigDumpResult
+--- A patch document that boots the same tree with `--profile none`.
+---@field yaml string
+--- The rows, in order.
+---@field rows dsh.ConfigRow[]
+
+--- Result of `config/reload`.
+---@class (exact) dsh.ConfigReloadResult
+--- Whether the configuration was taken; `false`: the last good one stays.
+---@field ok boolean
+--- What is wrong.
+---@field problems dsh.Problem[]
+
+--- A row of the tree as it was composed.
+---@class (exact) dsh.ConfigRow
+--- The row's id; ids of nested rows are joined with `:`.
+---@field id string
+--- The plugin.
+---@field name string
+--- Its configuration; an expression is a mapping like `{"!env": "NAME"}`. `null` for a group.
+---@field config any
+--- Whether it stays down by what it says itself.
+---@field disabled boolean
+--- The layer that it comes from.
+---@field origin string
+--- The layers that changed it, in order.
+---@field patchedBy string[]
+
+--- Params of `config/set`.
+---@class (exact) dsh.ConfigSetParams
+--- The row's id.
+---@field row string
+--- Where in its `config`: keys joined with `.`.
+---@field path string
+--- The value; `null` removes the key.
+---@field value any
+
 --- Visible text.
 ---@class (exact) dsh.ContentBlock.Text
 ---@field type "text"
@@ -182,6 +234,23 @@
 ---| dsh.ContentBlock.Resource
 ---| dsh.ContentBlock.ToolCall
 ---| dsh.ContentBlock.ToolResult
+
+--- Params of `credential/delete`.
+---@class (exact) dsh.CredentialDeleteParams
+--- The credential's name.
+---@field name string
+
+--- Result of `credential/list`.
+---@class (exact) dsh.CredentialListResult
+--- The names of the credentials that are kept in the home folder, in order.
+---@field names string[]
+
+--- Params of `credential/set`.
+---@class (exact) dsh.CredentialSetParams
+--- The credential's name, such as `DEEPSEEK_API_KEY`.
+---@field name string
+--- Its value.
+---@field value string
 
 --- How a prompt joins a session.
 ---@alias dsh.Delivery
@@ -947,6 +1016,55 @@
 --- What became of a prompt or of a session's last turn: the answer of `session/wait`.
 ---@alias dsh.Outcome dsh.TurnEnd | dsh.NoTurn
 
+--- A row and where its plugin stands.
+---@class (exact) dsh.PluginInfo
+--- The row's id; ids of nested rows are joined with `:`.
+---@field id string
+--- The plugin.
+---@field name string
+--- Where it stands.
+---@field state dsh.PluginState
+--- The services that it waits for.
+---@field waitingFor string[]
+--- The services that it provides now.
+---@field provides string[]
+--- Why it failed.
+---@field error? string
+
+--- Params of `plugin/list`.
+---@class (exact) dsh.PluginListParams
+--- The workspace folder; may be omitted when exactly one is open.
+---@field workspace? string
+
+--- Result of `plugin/list`.
+---@class (exact) dsh.PluginListResult
+--- The rows in the order of the tree.
+---@field plugins dsh.PluginInfo[]
+
+--- Where a row's plugin stands.
+---@alias dsh.PluginState
+---| "pending" # It waits for services that no active plugin provides.
+---| "loading" # It is starting.
+---| "active" # It runs.
+---| "failed" # Its start failed and was undone.
+---| "unloading" # It is being taken down.
+---| "disposed" # It is disabled, or gone.
+
+--- Something wrong in a configuration file.
+---@class (exact) dsh.Problem
+--- The file's path, or the name of a layer that is part of the program.
+---@field file string
+--- The line, counted from 1.
+---@field line? integer
+--- The column, counted from 1 in characters.
+---@field column? integer
+--- Where in the row, such as `config.budgets.steps`.
+---@field key? string
+--- How bad it is.
+---@field severity dsh.Severity
+--- What is wrong and what to do.
+---@field message string
+
 --- The messages that wait, by list.
 ---@class (exact) dsh.Queue
 --- Join the running turn before its next step.
@@ -1229,6 +1347,13 @@
 --- How it joined the session.
 ---@field delivery dsh.Delivery
 
+--- Params of `session/rename`.
+---@class (exact) dsh.SessionRenameParams
+--- The session.
+---@field sessionId dsh.SessionId
+--- Its title; an empty one is refused.
+---@field title string
+
 --- Params of `session/request`.
 ---@class (exact) dsh.SessionRequestParams
 --- The session.
@@ -1250,6 +1375,13 @@
 ---@field body string
 --- Whether these are the very bytes that were sent, by their logged digest.
 ---@field exact boolean
+
+--- Params of `session/setModel`.
+---@class (exact) dsh.SessionSetModelParams
+--- The session.
+---@field sessionId dsh.SessionId
+--- The model.
+---@field model dsh.ModelChoice
 
 --- What a session is doing.
 ---@alias dsh.SessionStatus
@@ -1304,6 +1436,12 @@
 ---@field text string
 --- Tokens of the turn's last request, where reported.
 ---@field usage? dsh.Usage
+
+--- How bad a problem is.
+---@alias dsh.Severity
+---| "error" # The configuration cannot be used.
+---| "warning" # It can be used; something in it has no effect.
+---| "information" # Nothing is wrong, but a person may want to know.
 
 --- A person's prompt.
 ---@class (exact) dsh.Source.User
@@ -1577,8 +1715,22 @@
 ---@field ["initialize"] { params: dsh.InitializeParams, result: dsh.InitializeResult }
 --- Ends the connection's work: running turns are aborted and requests in flight answered.
 ---@field ["shutdown"] { params: dsh.NoParams, result: dsh.NoParams }
+--- Returns the configuration as it was composed, and where each row comes from.
+---@field ["config/dump"] { params: dsh.ConfigDumpParams, result: dsh.ConfigDumpResult }
+--- Reads the configuration files again now.
+---@field ["config/reload"] { params: dsh.NoParams, result: dsh.ConfigReloadResult }
+--- Sets a value in the home folder's patch file, keeping its comments, and applies it.
+---@field ["config/set"] { params: dsh.ConfigSetParams, result: dsh.NoParams }
+--- Forgets a credential that is kept in the home folder.
+---@field ["credential/delete"] { params: dsh.CredentialDeleteParams, result: dsh.NoParams }
+--- Lists the names of the credentials that are kept in the home folder.
+---@field ["credential/list"] { params: dsh.NoParams, result: dsh.CredentialListResult }
+--- Keeps a credential in the home folder, readable by its owner alone.
+---@field ["credential/set"] { params: dsh.CredentialSetParams, result: dsh.NoParams }
 --- Lists the models that can be chosen and whether each can be asked now.
 ---@field ["model/list"] { params: dsh.ModelListParams, result: dsh.ModelListResult }
+--- Lists the rows of a workspace folder: where each plugin stands, what it waits for, why it failed.
+---@field ["plugin/list"] { params: dsh.PluginListParams, result: dsh.PluginListResult }
 --- Tells what the server is and does.
 ---@field ["server/status"] { params: dsh.NoParams, result: dsh.ServerStatusResult }
 --- Stops the running turn and drops what is queued.
@@ -1595,8 +1747,12 @@
 ---@field ["session/new"] { params: dsh.SessionNewParams, result: dsh.SessionNewResult }
 --- Adds what a person typed to a session and starts a turn if none runs.
 ---@field ["session/prompt"] { params: dsh.SessionPromptParams, result: dsh.SessionPromptResult }
+--- Gives a session a title.
+---@field ["session/rename"] { params: dsh.SessionRenameParams, result: dsh.NoParams }
 --- Returns what a model was sent in one step, byte for byte.
 ---@field ["session/request"] { params: dsh.SessionRequestParams, result: dsh.SessionRequestResult }
+--- Chooses the model that the session's next turns ask.
+---@field ["session/setModel"] { params: dsh.SessionSetModelParams, result: dsh.NoParams }
 --- Sends a session's events from a place in its log onwards, and then each as it happens.
 ---@field ["session/subscribe"] { params: dsh.SessionSubscribeParams, result: dsh.SessionSubscribeResult }
 --- Ends a subscription.
@@ -1610,6 +1766,8 @@
 
 --- What the server sends unasked, by name.
 ---@class (exact) dsh.Notifications
+--- The configuration of a workspace folder was read again: it applies, or the last good one stays.
+---@field ["config/changed"] dsh.ConfigChanged
 --- To subscribers: the replay is over, what follows is live.
 ---@field ["session/caughtUp"] dsh.SessionCaughtUp
 --- A session was created, changed its summary, or was removed.
@@ -1669,7 +1827,14 @@ local Client = {}
 --- Asks the server.
 ---@overload fun(self: dsh.Client, method: "initialize", params: dsh.InitializeParams, reply: fun(error?: dsh.RpcError, result?: dsh.InitializeResult))
 ---@overload fun(self: dsh.Client, method: "shutdown", params: dsh.NoParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
+---@overload fun(self: dsh.Client, method: "config/dump", params: dsh.ConfigDumpParams, reply: fun(error?: dsh.RpcError, result?: dsh.ConfigDumpResult))
+---@overload fun(self: dsh.Client, method: "config/reload", params: dsh.NoParams, reply: fun(error?: dsh.RpcError, result?: dsh.ConfigReloadResult))
+---@overload fun(self: dsh.Client, method: "config/set", params: dsh.ConfigSetParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
+---@overload fun(self: dsh.Client, method: "credential/delete", params: dsh.CredentialDeleteParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
+---@overload fun(self: dsh.Client, method: "credential/list", params: dsh.NoParams, reply: fun(error?: dsh.RpcError, result?: dsh.CredentialListResult))
+---@overload fun(self: dsh.Client, method: "credential/set", params: dsh.CredentialSetParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
 ---@overload fun(self: dsh.Client, method: "model/list", params: dsh.ModelListParams, reply: fun(error?: dsh.RpcError, result?: dsh.ModelListResult))
+---@overload fun(self: dsh.Client, method: "plugin/list", params: dsh.PluginListParams, reply: fun(error?: dsh.RpcError, result?: dsh.PluginListResult))
 ---@overload fun(self: dsh.Client, method: "server/status", params: dsh.NoParams, reply: fun(error?: dsh.RpcError, result?: dsh.ServerStatusResult))
 ---@overload fun(self: dsh.Client, method: "session/cancel", params: dsh.SessionCancelParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionCancelResult))
 ---@overload fun(self: dsh.Client, method: "session/events", params: dsh.SessionEventsParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionEventsResult))
@@ -1678,7 +1843,9 @@ local Client = {}
 ---@overload fun(self: dsh.Client, method: "session/messages", params: dsh.SessionMessagesParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionMessagesResult))
 ---@overload fun(self: dsh.Client, method: "session/new", params: dsh.SessionNewParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionNewResult))
 ---@overload fun(self: dsh.Client, method: "session/prompt", params: dsh.SessionPromptParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionPromptResult))
+---@overload fun(self: dsh.Client, method: "session/rename", params: dsh.SessionRenameParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
 ---@overload fun(self: dsh.Client, method: "session/request", params: dsh.SessionRequestParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionRequestResult))
+---@overload fun(self: dsh.Client, method: "session/setModel", params: dsh.SessionSetModelParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
 ---@overload fun(self: dsh.Client, method: "session/subscribe", params: dsh.SessionSubscribeParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionSubscribeResult))
 ---@overload fun(self: dsh.Client, method: "session/unsubscribe", params: dsh.SessionIdParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
 ---@overload fun(self: dsh.Client, method: "session/wait", params: dsh.SessionWaitParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionWaitResult))
@@ -1688,11 +1855,18 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "b2d9099051f377cfb0deba9266b58d1ed812a2da1832e9bff045f845796ad8e1",
+  schema_hash = "f9dfee179a4e8f07a1170c63de7aac59f15cc5499229fcc73a8726a4bf7d1c25",
   methods = {
     "initialize",
     "shutdown",
+    "config/dump",
+    "config/reload",
+    "config/set",
+    "credential/delete",
+    "credential/list",
+    "credential/set",
     "model/list",
+    "plugin/list",
     "server/status",
     "session/cancel",
     "session/events",
@@ -1701,7 +1875,9 @@ return {
     "session/messages",
     "session/new",
     "session/prompt",
+    "session/rename",
     "session/request",
+    "session/setModel",
     "session/subscribe",
     "session/unsubscribe",
     "session/wait",
@@ -1709,6 +1885,7 @@ return {
     "tool/list",
   },
   notifications = {
+    "config/changed",
     "session/caughtUp",
     "session/changed",
     "session/event",

@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "b2d9099051f377cfb0deba9266b58d1ed812a2da1832e9bff045f845796ad8e1";
+export const SCHEMA_HASH = "f9dfee179a4e8f07a1170c63de7aac59f15cc5499229fcc73a8726a4bf7d1c25";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -12,8 +12,22 @@ export interface Methods {
   "initialize": { params: InitializeParams; result: InitializeResult };
   /** Ends the connection's work: running turns are aborted and requests in flight answered. */
   "shutdown": { params: NoParams; result: NoParams };
+  /** Returns the configuration as it was composed, and where each row comes from. */
+  "config/dump": { params: ConfigDumpParams; result: ConfigDumpResult };
+  /** Reads the configuration files again now. */
+  "config/reload": { params: NoParams; result: ConfigReloadResult };
+  /** Sets a value in the home folder's patch file, keeping its comments, and applies it. */
+  "config/set": { params: ConfigSetParams; result: NoParams };
+  /** Forgets a credential that is kept in the home folder. */
+  "credential/delete": { params: CredentialDeleteParams; result: NoParams };
+  /** Lists the names of the credentials that are kept in the home folder. */
+  "credential/list": { params: NoParams; result: CredentialListResult };
+  /** Keeps a credential in the home folder, readable by its owner alone. */
+  "credential/set": { params: CredentialSetParams; result: NoParams };
   /** Lists the models that can be chosen and whether each can be asked now. */
   "model/list": { params: ModelListParams; result: ModelListResult };
+  /** Lists the rows of a workspace folder: where each plugin stands, what it waits for, why it failed. */
+  "plugin/list": { params: PluginListParams; result: PluginListResult };
   /** Tells what the server is and does. */
   "server/status": { params: NoParams; result: ServerStatusResult };
   /** Stops the running turn and drops what is queued. */
@@ -30,8 +44,12 @@ export interface Methods {
   "session/new": { params: SessionNewParams; result: SessionNewResult };
   /** Adds what a person typed to a session and starts a turn if none runs. */
   "session/prompt": { params: SessionPromptParams; result: SessionPromptResult };
+  /** Gives a session a title. */
+  "session/rename": { params: SessionRenameParams; result: NoParams };
   /** Returns what a model was sent in one step, byte for byte. */
   "session/request": { params: SessionRequestParams; result: SessionRequestResult };
+  /** Chooses the model that the session's next turns ask. */
+  "session/setModel": { params: SessionSetModelParams; result: NoParams };
   /** Sends a session's events from a place in its log onwards, and then each as it happens. */
   "session/subscribe": { params: SessionSubscribeParams; result: SessionSubscribeResult };
   /** Ends a subscription. */
@@ -46,6 +64,8 @@ export interface Methods {
 
 /** What the server sends unasked, by name. */
 export interface Notifications {
+  /** The configuration of a workspace folder was read again: it applies, or the last good one stays. */
+  "config/changed": { params: ConfigChanged };
   /** To subscribers: the replay is over, what follows is live. */
   "session/caughtUp": { params: SessionCaughtUp };
   /** A session was created, changed its summary, or was removed. */
@@ -228,6 +248,64 @@ export interface ClientInfo {
   version?: string;
 }
 
+/** Params of `config/changed`. */
+export interface ConfigChanged {
+  /** The folder as a `file:` URI. */
+  workspace: string;
+  /** Whether the configuration applies. */
+  ok: boolean;
+  /** What is wrong. */
+  problems?: Problem[];
+}
+
+/** Params of `config/dump`. */
+export interface ConfigDumpParams {
+  /** The workspace folder; all folders of a server have the same configuration. */
+  workspace?: string;
+}
+
+/** Result of `config/dump`. */
+export interface ConfigDumpResult {
+  /** A patch document that boots the same tree with `--profile none`. */
+  yaml: string;
+  /** The rows, in order. */
+  rows: ConfigRow[];
+}
+
+/** Result of `config/reload`. */
+export interface ConfigReloadResult {
+  /** Whether the configuration was taken; `false`: the last good one stays. */
+  ok: boolean;
+  /** What is wrong. */
+  problems: Problem[];
+}
+
+/** A row of the tree as it was composed. */
+export interface ConfigRow {
+  /** The row's id; ids of nested rows are joined with `:`. */
+  id: string;
+  /** The plugin. */
+  name: string;
+  /** Its configuration; an expression is a mapping like `{"!env": "NAME"}`. `null` for a group. */
+  config: unknown;
+  /** Whether it stays down by what it says itself. */
+  disabled: boolean;
+  /** The layer that it comes from. */
+  origin: string;
+  /** The layers that changed it, in order. */
+  patchedBy: string[];
+}
+
+/** Params of `config/set`. */
+export interface ConfigSetParams {
+  /** The row's id. */
+  row: string;
+  /** Where in its `config`: keys joined with `.`. */
+  path: string;
+  /** The value; `null` removes the key. */
+  value: unknown;
+}
+
 /** A piece of a message. On input only `text`, `image` and `resource` are accepted. */
 export type ContentBlock =
   /** Visible text. */
@@ -282,6 +360,26 @@ export type ContentBlock =
     /** Whether the call failed. */
     isError?: boolean;
   };
+
+/** Params of `credential/delete`. */
+export interface CredentialDeleteParams {
+  /** The credential's name. */
+  name: string;
+}
+
+/** Result of `credential/list`. */
+export interface CredentialListResult {
+  /** The names of the credentials that are kept in the home folder, in order. */
+  names: string[];
+}
+
+/** Params of `credential/set`. */
+export interface CredentialSetParams {
+  /** The credential's name, such as `DEEPSEEK_API_KEY`. */
+  name: string;
+  /** Its value. */
+  value: string;
+}
 
 /** How a prompt joins a session. */
 export type Delivery =
@@ -1095,6 +1193,65 @@ export type NoTurn =
 /** What became of a prompt or of a session's last turn: the answer of `session/wait`. */
 export type Outcome = TurnEnd | NoTurn;
 
+/** A row and where its plugin stands. */
+export interface PluginInfo {
+  /** The row's id; ids of nested rows are joined with `:`. */
+  id: string;
+  /** The plugin. */
+  name: string;
+  /** Where it stands. */
+  state: PluginState;
+  /** The services that it waits for. */
+  waitingFor: string[];
+  /** The services that it provides now. */
+  provides: string[];
+  /** Why it failed. */
+  error?: string;
+}
+
+/** Params of `plugin/list`. */
+export interface PluginListParams {
+  /** The workspace folder; may be omitted when exactly one is open. */
+  workspace?: string;
+}
+
+/** Result of `plugin/list`. */
+export interface PluginListResult {
+  /** The rows in the order of the tree. */
+  plugins: PluginInfo[];
+}
+
+/** Where a row's plugin stands. */
+export type PluginState =
+  /** It waits for services that no active plugin provides. */
+  | "pending"
+  /** It is starting. */
+  | "loading"
+  /** It runs. */
+  | "active"
+  /** Its start failed and was undone. */
+  | "failed"
+  /** It is being taken down. */
+  | "unloading"
+  /** It is disabled, or gone. */
+  | "disposed";
+
+/** Something wrong in a configuration file. */
+export interface Problem {
+  /** The file's path, or the name of a layer that is part of the program. */
+  file: string;
+  /** The line, counted from 1. */
+  line?: number;
+  /** The column, counted from 1 in characters. */
+  column?: number;
+  /** Where in the row, such as `config.budgets.steps`. */
+  key?: string;
+  /** How bad it is. */
+  severity: Severity;
+  /** What is wrong and what to do. */
+  message: string;
+}
+
 /** The messages that wait, by list. */
 export interface Queue {
   /** Join the running turn before its next step. */
@@ -1415,6 +1572,14 @@ export interface SessionPromptResult {
   delivery: Delivery;
 }
 
+/** Params of `session/rename`. */
+export interface SessionRenameParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** Its title; an empty one is refused. */
+  title: string;
+}
+
 /** Params of `session/request`. */
 export interface SessionRequestParams {
   /** The session. */
@@ -1437,6 +1602,14 @@ export interface SessionRequestResult {
   body: string;
   /** Whether these are the very bytes that were sent, by their logged digest. */
   exact: boolean;
+}
+
+/** Params of `session/setModel`. */
+export interface SessionSetModelParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The model. */
+  model: ModelChoice;
 }
 
 /** What a session is doing. */
@@ -1501,6 +1674,15 @@ export interface SessionWaitResult {
   /** Tokens of the turn's last request, where reported. */
   usage?: Usage;
 }
+
+/** How bad a problem is. */
+export type Severity =
+  /** The configuration cannot be used. */
+  | "error"
+  /** It can be used; something in it has no effect. */
+  | "warning"
+  /** Nothing is wrong, but a person may want to know. */
+  | "information";
 
 /** Where a message came from. */
 export type Source =

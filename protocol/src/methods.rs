@@ -10,15 +10,23 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::ids::SessionId;
+use crate::params::config::{
+    ConfigDumpParams, ConfigDumpResult, ConfigReloadResult, ConfigSetParams,
+};
+use crate::params::credential::{
+    CredentialDeleteParams, CredentialListResult, CredentialSetParams,
+};
 use crate::params::lifecycle::{InitializeParams, InitializeResult, NoParams};
 use crate::params::model::{ModelListParams, ModelListResult};
+use crate::params::plugin::{PluginListParams, PluginListResult};
 use crate::params::server::ServerStatusResult;
 use crate::params::session::{
     SessionCancelParams, SessionCancelResult, SessionEventsParams, SessionEventsResult,
     SessionGetResult, SessionIdParams, SessionListParams, SessionListResult, SessionMessagesParams,
     SessionMessagesResult, SessionNewParams, SessionNewResult, SessionPromptParams,
-    SessionPromptResult, SessionRequestParams, SessionRequestResult, SessionSubscribeParams,
-    SessionSubscribeResult, SessionWaitParams, SessionWaitResult,
+    SessionPromptResult, SessionRenameParams, SessionRequestParams, SessionRequestResult,
+    SessionSetModelParams, SessionSubscribeParams, SessionSubscribeResult, SessionWaitParams,
+    SessionWaitResult,
 };
 use crate::params::tool::{ToolCallParams, ToolCallResult, ToolListParams, ToolListResult};
 
@@ -119,8 +127,25 @@ methods! {
     /// Ends the connection's work: running turns are aborted and requests in flight answered.
     "shutdown" Shutdown(NoParams) -> NoParams, runs: lifecycle;
 
+    /// Returns the configuration as it was composed, and where each row comes from.
+    "config/dump" ConfigDump(ConfigDumpParams) -> ConfigDumpResult, runs: snapshot;
+    /// Reads the configuration files again now.
+    "config/reload" ConfigReload(NoParams) -> ConfigReloadResult, runs: snapshot;
+    /// Sets a value in the home folder's patch file, keeping its comments, and applies it.
+    "config/set" ConfigSet(ConfigSetParams) -> NoParams, runs: snapshot;
+
+    /// Forgets a credential that is kept in the home folder.
+    "credential/delete" CredentialDelete(CredentialDeleteParams) -> NoParams, runs: snapshot;
+    /// Lists the names of the credentials that are kept in the home folder.
+    "credential/list" CredentialList(NoParams) -> CredentialListResult, runs: snapshot;
+    /// Keeps a credential in the home folder, readable by its owner alone.
+    "credential/set" CredentialSet(CredentialSetParams) -> NoParams, runs: snapshot;
+
     /// Lists the models that can be chosen and whether each can be asked now.
     "model/list" ModelList(ModelListParams) -> ModelListResult, runs: snapshot;
+
+    /// Lists the rows of a workspace folder: where each plugin stands, what it waits for, why it failed.
+    "plugin/list" PluginList(PluginListParams) -> PluginListResult, runs: snapshot;
 
     /// Tells what the server is and does.
     "server/status" ServerStatus(NoParams) -> ServerStatusResult, runs: snapshot;
@@ -139,8 +164,12 @@ methods! {
     "session/new" SessionNew(SessionNewParams) -> SessionNewResult, runs: session(session_id);
     /// Adds what a person typed to a session and starts a turn if none runs.
     "session/prompt" SessionPrompt(SessionPromptParams) -> SessionPromptResult, runs: session(session_id);
+    /// Gives a session a title.
+    "session/rename" SessionRename(SessionRenameParams) -> NoParams, runs: session(session_id);
     /// Returns what a model was sent in one step, byte for byte.
     "session/request" SessionRequest(SessionRequestParams) -> SessionRequestResult, runs: session(session_id);
+    /// Chooses the model that the session's next turns ask.
+    "session/setModel" SessionSetModel(SessionSetModelParams) -> NoParams, runs: session(session_id);
     /// Sends a session's events from a place in its log onwards, and then each as it happens.
     "session/subscribe" SessionSubscribe(SessionSubscribeParams) -> SessionSubscribeResult, runs: session(session_id);
     /// Ends a subscription.
@@ -154,10 +183,11 @@ methods! {
     "tool/list" ToolList(ToolListParams) -> ToolListResult, runs: snapshot;
 }
 
-/// Params must be an object; absence and `null` mean an empty one.
+/// Params must be an object; absence, `null` and an empty list, which is what Lua makes of an empty table, mean
+/// an empty one.
 fn decode_params<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, DecodeError> {
     let text = match params.map(RawValue::get) {
-        None | Some("null") => "{}",
+        None | Some("null" | "[]") => "{}",
         Some(text) if text.starts_with('{') => text,
         Some(_) => return Err(DecodeError::InvalidParams("params must be an object".to_owned())),
     };

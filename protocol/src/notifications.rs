@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Event;
 use crate::ids::SessionId;
+use crate::params::config::Problem;
 use crate::session::{SessionInfo, SessionStatus};
 
 /// One row of the table, for generators.
@@ -46,6 +47,8 @@ macro_rules! notifications {
 }
 
 notifications! {
+    /// The configuration of a workspace folder was read again: it applies, or the last good one stays.
+    "config/changed" ConfigChanged(ConfigChanged);
     /// To subscribers: the replay is over, what follows is live.
     "session/caughtUp" SessionCaughtUp(SessionCaughtUp);
     /// A session was created, changed its summary, or was removed.
@@ -56,6 +59,18 @@ notifications! {
     "session/lagged" SessionLagged(SessionLagged);
     /// A session began to run, or came to rest.
     "session/status" SessionStatus(SessionStatusChanged);
+}
+
+/// Params of `config/changed`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConfigChanged {
+    /// The folder as a `file:` URI.
+    pub workspace: String,
+    /// Whether the configuration applies.
+    pub ok: bool,
+    /// What is wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<Problem>,
 }
 
 /// Params of `session/event`.

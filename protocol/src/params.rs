@@ -1,7 +1,10 @@
 //! Params and results of the methods, a file for each noun.
 
+pub mod config;
+pub mod credential;
 pub mod lifecycle;
 pub mod model;
+pub mod plugin;
 pub mod server;
 pub mod session;
 pub mod tool;

@@ -182,6 +182,7 @@ fn stage(budgets: Budgets, most: usize, answers: Vec<Scripted>) -> Stage {
         workspace_uri: "file:///w".to_owned(),
         forced_model: None,
         environment_model: None,
+        environment: Arc::new(std::collections::BTreeMap::<String, String>::new()),
         clock: Arc::new(|| 7),
         new_id: Arc::new(move || {
             let mut counter = counter.lock().unwrap();

@@ -151,6 +151,7 @@ fn host(folder: &Path) -> Host {
         workspace,
         forced_model: None,
         environment_model: None,
+        environment: Arc::new(std::collections::BTreeMap::<String, String>::new()),
         clock: system(),
         new_id: time_ordered_ids(),
         observer: Arc::new(Quiet),

@@ -156,13 +156,15 @@ async fn a_closed_runtime_leaves_no_tool_no_model_and_no_session() {
     let runtime = Runtime::new(RuntimeConfig::new(world.home()));
     runtime.open_folder(&world.work().to_string_lossy()).unwrap();
     let workspace = runtime.workspace(None).await.unwrap();
-    let default = workspace.agents().default_model();
-    assert!(!workspace.tools().list().is_empty());
-    assert!(!workspace.models().list(&default).await.is_empty());
-    workspace.agents().create(dsh_agent::agents::NewSession::default()).await.unwrap();
+    let agents = workspace.agents().await.unwrap();
+    let (models, tools) = (workspace.models().await.unwrap(), workspace.tools().await.unwrap());
+    let default = agents.default_model();
+    assert!(!tools.list().is_empty());
+    assert!(!models.list(&default).await.is_empty());
+    agents.create(dsh_agent::agents::NewSession::default()).await.unwrap();
     assert_eq!(runtime.session_count(), 1);
     runtime.close().await;
-    assert!(workspace.tools().list().is_empty());
-    assert!(workspace.models().list(&default).await.is_empty());
-    assert_eq!((workspace.agents().count(), runtime.session_count()), (0, 0));
+    assert!(tools.list().is_empty());
+    assert!(models.list(&default).await.is_empty());
+    assert_eq!((agents.count(), runtime.session_count()), (0, 0));
 }

@@ -145,6 +145,8 @@ fn no_plugin_imports_another() {
     let table = tree::read("server/plugins/src/lib.rs");
     let plugins: Vec<&str> =
         table.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';')).collect();
+    // What only tests use is no plugin.
+    let plugins: Vec<&str> = plugins.into_iter().filter(|name| *name != "testing").collect();
     assert!(plugins.len() > 5, "{plugins:?}");
     let mut wrong = Vec::new();
     for file in files.iter().filter(|file| file.path.starts_with(PLUGINS)) {

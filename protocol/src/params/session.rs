@@ -178,6 +178,26 @@ pub struct SessionWaitResult {
     pub usage: Option<Usage>,
 }
 
+/// Params of `session/rename`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionRenameParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// Its title; an empty one is refused.
+    pub title: String,
+}
+
+/// Params of `session/setModel`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionSetModelParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// The model.
+    pub model: ModelChoice,
+}
+
 /// Params of `session/cancel`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -28,7 +28,7 @@ fn an_unknown_method_is_named_as_such() {
 
 #[test]
 fn params_that_are_no_object_are_refused() {
-    check_refused("session/list", "[]", "params must be an object");
+    check_refused("session/list", "[1]", "params must be an object");
     check_refused("session/prompt", r#"["s", "hello"]"#, "params must be an object");
     check_refused("session/list", "\"x\"", "params must be an object");
     check_refused("session/list", "7", "params must be an object");

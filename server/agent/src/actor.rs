@@ -141,6 +141,10 @@ impl Actor {
                 let cancelled = self.cancel(cancel).await;
                 let _ = reply.send(cancelled);
             }
+            Command::Note { data, reply } => {
+                let noted = self.note(data).await;
+                let _ = reply.send(noted);
+            }
             Command::Refresh { reply } => {
                 self.refresh().await;
                 let _ = reply.send(());
@@ -212,6 +216,19 @@ impl Actor {
             outcome: None,
         }))?;
         Ok(id)
+    }
+
+    /// Appends what a person says of the session and the model never sees.
+    async fn note(&mut self, data: EventData) -> Result<(), CommandError> {
+        self.lease().await?;
+        let appended = self.writer.append(data);
+        let flushed = self.writer.flush().await;
+        if self.turn.is_none() {
+            self.rest().await;
+        }
+        self.shared.host.observer.changed(self.info());
+        appended?;
+        Ok(flushed?)
     }
 
     async fn cancel(&mut self, cancel: Cancel) -> Result<Cancelled, CommandError> {
@@ -316,7 +333,7 @@ impl Actor {
         let number = self.writer.log().read(|fold| fold.turns.len() as u64 + 1);
         let cancel = TurnCancel::new(CancellationToken::new());
         let turn = Turn {
-            shared: Arc::clone(&self.shared),
+            shared: Arc::new(self.shared.as_it_is()),
             writer: Arc::clone(&self.writer),
             number,
             cancel: cancel.clone(),

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use dsh_protocol::content::ContentBlock;
-use dsh_protocol::ids::{MessageId, SessionId};
+use dsh_protocol::event::{EventData, SessionTitle};
+use dsh_protocol::ids::{MessageId, ModelId, SessionId};
 use dsh_protocol::params::session::Delivery;
 use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_protocol::turn::AbortReason;
@@ -25,6 +26,7 @@ pub struct Agent {
 pub(crate) enum Command {
     Prompt { prompt: Prompt, reply: oneshot::Sender<Result<Receipt, CommandError>> },
     Cancel { cancel: Cancel, reply: oneshot::Sender<Result<Cancelled, CommandError>> },
+    Note { data: EventData, reply: oneshot::Sender<Result<(), CommandError>> },
     Refresh { reply: oneshot::Sender<()> },
     Repair { reply: oneshot::Sender<()> },
     Info { reply: oneshot::Sender<SessionInfo> },
@@ -133,6 +135,18 @@ impl Agent {
         self.ask(|reply| Command::Cancel { cancel, reply }).await?
     }
 
+    /// Chooses the model that the next turns ask. The choice is on disk when this returns.
+    pub async fn set_model(&self, model: ModelId) -> Result<(), CommandError> {
+        let data = EventData::SessionModel(model);
+        self.ask(|reply| Command::Note { data, reply }).await?
+    }
+
+    /// Gives the session a title. It is on disk when this returns.
+    pub async fn rename(&self, title: String) -> Result<(), CommandError> {
+        let data = EventData::SessionTitle(SessionTitle { title });
+        self.ask(|reply| Command::Note { data, reply }).await?
+    }
+
     /// Takes in what other processes have appended to the log.
     pub async fn refresh(&self) -> Result<(), CommandError> {
         self.ask(|reply| Command::Refresh { reply }).await
@@ -146,6 +160,11 @@ impl Agent {
     /// The session's summary.
     pub async fn info(&self) -> Result<SessionInfo, CommandError> {
         self.ask(|reply| Command::Info { reply }).await
+    }
+
+    /// Returns when the agent has closed.
+    pub async fn closed(&self) {
+        self.commands.closed().await;
     }
 
     /// Ends the agent: a running turn is aborted first and everything is on disk when this returns.

@@ -54,6 +54,7 @@ pub struct StandardLoop {
 }
 
 /// What all agents of a loop share.
+#[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) host: Arc<Host>,
     pub(crate) models: Arc<Models>,
@@ -109,6 +110,17 @@ impl AgentLoop for StandardLoop {
 }
 
 impl Shared {
+    /// The same with the tools, adapters and prompt sections of this moment: a turn ends with those that it
+    /// began with.
+    pub(crate) fn as_it_is(&self) -> Self {
+        Self {
+            models: Arc::new(self.models.snapshot()),
+            tools: Arc::new(self.tools.snapshot()),
+            prompt: Arc::new(self.prompt.snapshot()),
+            ..self.clone()
+        }
+    }
+
     /// The model that a session's next turn asks.
     pub(crate) fn model(&self, session: Option<&ModelId>) -> ModelId {
         choose_model(&self.host, session, &self.default_model)

@@ -18,7 +18,12 @@ use crate::sessions::Sessions;
 /// The service's name.
 pub const AGENTS: Key<Agents> = Key::new("agents");
 
-type Live = BTreeMap<SessionId, Arc<tokio::sync::OnceCell<Agent>>>;
+#[derive(Default)]
+struct Live {
+    cells: BTreeMap<SessionId, Arc<tokio::sync::OnceCell<Agent>>>,
+    /// Whether they were all ended, so that no more may start.
+    closed: bool,
+}
 
 /// The agents that are loaded, and the way to those that are not.
 pub struct Agents {
@@ -49,6 +54,9 @@ pub enum OpenError {
     /// The agent did not start.
     #[error(transparent)]
     Command(#[from] CommandError),
+    /// What the agents depend on is being replaced, or the program ends.
+    #[error("the agents are being replaced; try again")]
+    Closed,
 }
 
 impl Agents {
@@ -92,15 +100,22 @@ impl Agents {
         }
         let writer = self.sessions.create(header).await?;
         let agent = self.agent_loop.start(writer, first);
-        self.lock().insert(id, Arc::new(tokio::sync::OnceCell::new_with(Some(agent.clone()))));
-        Ok(agent)
+        let cell = Arc::new(tokio::sync::OnceCell::new_with(Some(agent.clone())));
+        self.lock().cells.insert(id, cell);
+        self.unless_closed(agent).await
     }
 
     /// The agent of a session: the one that is loaded, else a new one on the session's log. Nothing is
     /// appended.
     pub async fn open(&self, id: &SessionId) -> Result<Agent, OpenError> {
         // The cell makes two callers at once load the session once; the lock is not held meanwhile.
-        let cell = Arc::clone(self.lock().entry(id.clone()).or_default());
+        let cell = {
+            let mut live = self.lock();
+            if live.closed {
+                return Err(OpenError::Closed);
+            }
+            Arc::clone(live.cells.entry(id.clone()).or_default())
+        };
         let opened = cell
             .get_or_try_init(|| async {
                 let writer = self.sessions.open(id.clone()).await?;
@@ -111,19 +126,29 @@ impl Agents {
         drop(cell);
         if opened.is_err() {
             // What is not there must leave nothing behind, unless somebody else is looking for it now.
-            self.lock().retain(|_, cell| cell.initialized() || Arc::strong_count(cell) > 1);
+            let mut live = self.lock();
+            live.cells.retain(|_, cell| cell.initialized() || Arc::strong_count(cell) > 1);
         }
-        opened
+        self.unless_closed(opened?).await
+    }
+
+    /// The agent, unless it started while all were being ended: it is then ended too.
+    async fn unless_closed(&self, agent: Agent) -> Result<Agent, OpenError> {
+        if !self.lock().closed {
+            return Ok(agent);
+        }
+        agent.close(AbortReason::Disposed).await;
+        Err(OpenError::Closed)
     }
 
     /// The agent of a session, if it is loaded.
     pub fn live(&self, id: &SessionId) -> Option<Agent> {
-        self.lock().get(id)?.get().cloned()
+        self.lock().cells.get(id)?.get().cloned()
     }
 
     /// How many agents are loaded.
     pub fn count(&self) -> usize {
-        self.lock().values().filter(|cell| cell.initialized()).count()
+        self.lock().cells.values().filter(|cell| cell.initialized()).count()
     }
 
     /// Every session's summary, last updated first.
@@ -145,7 +170,7 @@ impl Agents {
     pub async fn at_rest(&self) {
         loop {
             let live: Vec<Agent> =
-                self.lock().values().filter_map(|cell| cell.get().cloned()).collect();
+                self.lock().cells.values().filter_map(|cell| cell.get().cloned()).collect();
             let running = live.iter().find(|agent| agent.status() == SessionStatus::Running);
             let Some(agent) = running else { return };
             // An agent whose task is gone runs nothing.
@@ -153,10 +178,19 @@ impl Agents {
         }
     }
 
-    /// Ends every agent: running turns are aborted and everything is on disk when this returns.
+    /// Whether all agents were ended, so that no more can start.
+    pub fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    /// Ends every agent: running turns are aborted and everything is on disk when this returns. No more start.
     pub async fn close_all(&self) {
-        let live = std::mem::take(&mut *self.lock());
-        let closing = live
+        let cells = {
+            let mut live = self.lock();
+            live.closed = true;
+            std::mem::take(&mut live.cells)
+        };
+        let closing = cells
             .values()
             .filter_map(|cell| cell.get())
             .map(|agent| agent.close(AbortReason::Disposed));

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use dsh_kernel::service::Key;
+use dsh_llm::credentials::Environment;
 use dsh_protocol::ids::{ModelId, SessionId};
 use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_session::clock::Clock;
@@ -28,6 +29,8 @@ pub struct Host {
     pub forced_model: Option<ModelId>,
     /// The model that the environment names.
     pub environment_model: Option<ModelId>,
+    /// The variables of the process, with those of the home's file below them.
+    pub environment: Arc<dyn Environment>,
     /// Tells the time.
     pub clock: Clock,
     /// Makes ids.

@@ -38,6 +38,11 @@ pub struct SystemPrompt {
 }
 
 impl SystemPrompt {
+    /// The sections as they are now, for work that must not see them change.
+    pub fn snapshot(&self) -> Self {
+        Self { sections: self.sections.snapshot() }
+    }
+
     /// Adds a section for as long as the registration is kept.
     pub fn register(&self, section: Section) -> Result<Registration, Taken> {
         let name = section.name.clone();

@@ -79,6 +79,11 @@ impl ToolOutcome {
 }
 
 impl Tools {
+    /// The tools as they are now, for work that must not see them change.
+    pub fn snapshot(&self) -> Self {
+        Self { tools: self.tools.snapshot() }
+    }
+
     /// Adds a tool for as long as the registration is kept.
     pub fn register(&self, tool: Arc<dyn Tool>) -> Result<Registration, Taken> {
         let name = tool.definition().name.clone();

@@ -63,6 +63,19 @@ pub struct Composed {
     pub problems: Vec<Problem>,
 }
 
+impl Composed {
+    /// The row of an id, with the ids of its groups before it, joined with `:`.
+    pub fn row(&self, id: &str) -> Option<&ComposedRow> {
+        fn find<'a>(rows: &'a [ComposedRow], id: &str) -> Option<&'a ComposedRow> {
+            rows.iter().find_map(|row| match id.strip_prefix(row.id.as_str())? {
+                "" => Some(row),
+                below => find(row.children.as_deref()?, below.strip_prefix(':')?),
+            })
+        }
+        find(&self.rows, id)
+    }
+}
+
 /// Reads and composes the layers. Writes nothing.
 pub fn compose(sources: &Sources) -> Composed {
     compose_files(sources, source::read(&sources.home_patch()))

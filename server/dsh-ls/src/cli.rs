@@ -34,6 +34,12 @@ pub(crate) struct ServerArgs {
     /// Where sessions are kept. Default: $DSH_LS_HOME, else ~/.dsh-ls
     #[arg(long, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
+    /// Profile: the bundles that make the configuration. Default: `headless` for `run`, else `editor`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+    /// Patch file on top of the configuration; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) patch: Vec<PathBuf>,
     /// Model to ask, before every other choice
     #[arg(long, value_name = "PROVIDER/MODEL")]
     pub(crate) model: Option<String>,

@@ -14,8 +14,13 @@ use tokio::io::{BufReader, Stdin, stdin, stdout};
 use crate::cli::complain;
 use crate::signals::Signals;
 
+/// What the doors of this process share. Its configuration follows the files.
 fn server(runtime: Runtime) -> Arc<Server> {
-    Arc::new(Server { runtime, version: env!("CARGO_PKG_VERSION"), started: Instant::now() })
+    let version = env!("CARGO_PKG_VERSION");
+    let server = Arc::new(Server { runtime, version, started: Instant::now() });
+    let following = Arc::clone(&server);
+    tokio::spawn(async move { following.runtime.follow_configuration().await });
+    server
 }
 
 fn input() -> BufReader<Stdin> {

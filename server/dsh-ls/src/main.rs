@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow};
 use clap::Parser;
 use dsh_protocol::ids::ModelId;
-use dsh_runtime::runtime::{Runtime, RuntimeConfig};
+use dsh_runtime::runtime::{EDITOR_PROFILE, HEADLESS_PROFILE, Runtime, RuntimeConfig};
 
 mod cli;
 mod doors;
@@ -36,17 +36,17 @@ fn start(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Run(args) => {
             logging::start(args.server.log.as_deref())?;
-            let runtime = runtime(&args.server, Folders::OrCurrent)?;
+            let runtime = runtime(&args.server, Folders::OrCurrent, HEADLESS_PROFILE)?;
             Ok(block_on(run::run(runtime, args))?)
         }
         Command::Rpc(args) => {
             logging::start(args.server.log.as_deref())?;
-            let runtime = runtime(&args.server, Folders::OrCurrent)?;
+            let runtime = runtime(&args.server, Folders::OrCurrent, EDITOR_PROFILE)?;
             block_on(doors::rpc(runtime))
         }
         Command::Lsp(args) => {
             logging::start(args.server.log.as_deref())?;
-            let runtime = runtime(&args.server, Folders::Named)?;
+            let runtime = runtime(&args.server, Folders::Named, EDITOR_PROFILE)?;
             block_on(doors::lsp(runtime))
         }
         Command::Schema(args) => schema::print(&args),
@@ -75,8 +75,11 @@ enum Folders {
     OrCurrent,
 }
 
-fn runtime(args: &ServerArgs, which: Folders) -> anyhow::Result<Runtime> {
+fn runtime(args: &ServerArgs, which: Folders, profile: &str) -> anyhow::Result<Runtime> {
     let mut config = RuntimeConfig::new(home(args)?);
+    config.sources.profile = args.profile.clone().unwrap_or_else(|| profile.to_owned());
+    let absolute = |path| std::path::absolute(path).context("--patch");
+    config.sources.patches = args.patch.iter().map(absolute).collect::<anyhow::Result<_>>()?;
     config.forced_model = args.model.as_deref().map(parse_model).transpose()?;
     if let Some(name) = std::env::var("DSH_LS_MODEL").ok().filter(|name| !name.trim().is_empty()) {
         config.environment_model = Some(parse_model(&name).context("DSH_LS_MODEL")?);

@@ -50,7 +50,7 @@ async fn ask(runtime: &Runtime, args: &RunArgs) -> anyhow::Result<u8> {
     let workspace = runtime.workspace(folder.as_deref()).await?;
     if let Some(name) = &args.server.model
         && let Some(model) = ModelId::parse(name)
-        && workspace.models().adapter(&model.provider).is_none()
+        && workspace.models().await?.adapter(&model.provider).is_none()
     {
         bail!("no adapter serves the provider `{}`", model.provider);
     }
@@ -115,7 +115,7 @@ fn prompt_text(prompt: Option<&str>) -> anyhow::Result<String> {
 
 /// The session to go on with, or a new one.
 async fn session(workspace: &Arc<Workspace>, args: &RunArgs) -> anyhow::Result<Agent> {
-    let agents = workspace.agents();
+    let agents = workspace.agents().await?;
     if let Some(id) = &args.session {
         let id = SessionId::from(id.as_str());
         if !id.is_choosable() {
@@ -138,6 +138,7 @@ async fn announce(workspace: &Workspace, agent: &Agent) -> anyhow::Result<()> {
     let mut line = format!("session {}, model {model}", agent.id());
     let others: Vec<String> = workspace
         .models()
+        .await?
         .list(&model)
         .await
         .into_iter()

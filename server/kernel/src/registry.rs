@@ -63,6 +63,11 @@ impl<T: Clone + Send + 'static> Registry<T> {
         }))
     }
 
+    /// The entries as they are now: what is registered or undone later leaves it unchanged.
+    pub fn snapshot(&self) -> Self {
+        Self { entries: Arc::new(Mutex::new(self.lock().clone())) }
+    }
+
     /// An entry for everybody.
     pub fn get(&self, name: &str) -> Option<T> {
         self.get_from(&[], name)
@@ -125,8 +130,10 @@ mod tests {
         );
         drop(a);
         assert_eq!((registry.get("a"), registry.get("b")), (None, Some(2)));
+        let before = registry.snapshot();
         drop(b);
         assert!(registry.all().is_empty());
+        assert_eq!(before.all(), [2]);
     }
 
     #[test]

@@ -13,6 +13,22 @@ pub const CREDENTIALS: Key<dyn Credentials> = Key::new("credentials");
 pub trait Credentials: Send + Sync {
     /// The credential of a name, as it is now.
     fn resolve(&self, name: &str) -> Result<Secret, CredentialError>;
+
+    /// The names of those that are kept here, in order.
+    fn names(&self) -> Result<Vec<String>, CredentialError> {
+        Ok(Vec::new())
+    }
+
+    /// Keeps one, in place of the one of that name.
+    fn set(&self, name: &str, value: &str) -> Result<(), CredentialError> {
+        let _ = (name, value);
+        Err(CredentialError::NotKept)
+    }
+
+    /// Forgets one.
+    fn delete(&self, name: &str) -> Result<(), CredentialError> {
+        Err(CredentialError::Missing(name.to_owned()))
+    }
 }
 
 /// Why there is no credential. The texts name it and say nothing of its value.
@@ -24,6 +40,12 @@ pub enum CredentialError {
     /// Its value cannot stand in a header.
     #[error("{0} holds a blank or a character that no key has; set it again without")]
     Invalid(String),
+    /// The file that keeps them cannot be used; says which and why.
+    #[error("{0}")]
+    File(String),
+    /// They cannot be kept here.
+    #[error("credentials come from the environment alone")]
+    NotKept,
 }
 
 /// The value of a credential: printable ASCII without blanks. It is no part of any text that is made of it.
@@ -74,6 +96,12 @@ impl Environment for ProcessEnvironment {
         // Names that the system cannot look up are not set; some of them would make it panic.
         let possible = !name.is_empty() && !name.contains(['=', '\0']);
         possible.then(|| std::env::var_os(name)).flatten()
+    }
+}
+
+impl<E: Environment + ?Sized> Environment for &E {
+    fn variable(&self, name: &str) -> Option<OsString> {
+        (**self).variable(name)
     }
 }
 

@@ -25,6 +25,11 @@ pub struct Models {
 }
 
 impl Models {
+    /// The adapters as they are now, for work that must not see them change.
+    pub fn snapshot(&self) -> Self {
+        Self { adapters: self.adapters.snapshot() }
+    }
+
     /// Adds an adapter for as long as the registration is kept.
     pub fn register(&self, adapter: Arc<dyn Adapter>) -> Result<Registration, Taken> {
         let provider = adapter.provider().to_owned();

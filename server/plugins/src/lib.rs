@@ -21,6 +21,9 @@ mod tool_grep;
 mod tool_read;
 mod tools;
 
+#[cfg(test)]
+mod testing;
+
 /// Every plugin that rows can name.
 pub const PLUGINS: &[Plugin] = &[
     agent_default_model::PLUGIN,

@@ -14,11 +14,12 @@ mod listing;
 
 use std::sync::Arc;
 
+use dsh_agent::host::HOST;
 use dsh_kernel::Context;
 use dsh_kernel::config::ConfigSpec;
 use dsh_kernel::plugin::{Plugin, StartError, read_config};
 use dsh_llm::adapter::{Adapter, Chunks, Listing, Offer, Request, RetryPolicy};
-use dsh_llm::credentials::{CREDENTIALS, Credentials, Environment, ProcessEnvironment};
+use dsh_llm::credentials::{CREDENTIALS, Credentials, Environment};
 use dsh_llm::http::Transport;
 use dsh_llm::http::proxy::Proxies;
 use dsh_llm::models::LLM;
@@ -51,7 +52,7 @@ pub(crate) const OPENAI: Plugin = Plugin {
     ..Plugin::new("llm-openai", |context, config| start(context, config, OF_OPENAI))
 };
 
-const INJECT: &[&str] = &["llm", "credentials"];
+const INJECT: &[&str] = &["host", "llm", "credentials"];
 
 const ANY: Preset = Preset { provider: None, dialect: "openai" };
 const OF_DEEPSEEK: Preset = Preset { provider: Some("deepseek"), dialect: "deepseek" };
@@ -65,10 +66,10 @@ fn start(
 ) -> BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {
         let config: Config = read_config(config)?;
-        let credentials = context.get(&CREDENTIALS)?;
+        let (host, credentials) = (context.get(&HOST)?, context.get(&CREDENTIALS)?);
         let surroundings = Surroundings {
             credentials,
-            environment: &ProcessEnvironment,
+            environment: &*host.environment,
             proxies: Proxies::of_system(),
         };
         let adapter = Compatible::new(&config, preset, surroundings)?;

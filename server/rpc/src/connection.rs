@@ -278,7 +278,8 @@ impl Connection {
     fn finish(&self, number: u64, id: &RequestId, outcome: Result<Reply, RpcError>) {
         match outcome {
             Ok(Reply { result, then: Some(Then::Subscribe(subscription)) }) => {
-                self.cx.outbox.subscribe(frame::response(Some(id), &Ok(result)), subscription);
+                let answer = frame::response(Some(id), &Ok(result));
+                self.cx.outbox.subscribe(answer, subscription, &self.cx.server);
             }
             Ok(Reply { result, then: Some(Then::Announce(session)) }) => {
                 self.respond(Some(id), &Ok(result));

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::cx::Cx;
-use crate::handlers::{model, server, session, tool};
+use crate::handlers::{config, credential, model, server, session, tool};
 use crate::lanes::Place;
 use crate::subscription::Subscription;
 
@@ -43,7 +43,14 @@ pub(crate) async fn dispatch(
         Request::Initialize(_) | Request::Shutdown(_) => {
             Err(RpcError::new(ErrorCode::Internal, "the life cycle is the connection's own"))
         }
+        Request::ConfigDump(params) => reply(config::dump(cx, params).await),
+        Request::ConfigReload(_) => reply(Ok(config::reload(cx).await)),
+        Request::ConfigSet(params) => reply(config::set(cx, params).await),
+        Request::CredentialDelete(params) => reply(credential::delete(cx, params).await),
+        Request::CredentialList(_) => reply(credential::list(cx).await),
+        Request::CredentialSet(params) => reply(credential::set(cx, params).await),
         Request::ModelList(params) => reply(model::list(cx, params).await),
+        Request::PluginList(params) => reply(config::plugins(cx, params).await),
         Request::ServerStatus(_) => reply(Ok(server::status(cx))),
         Request::SessionCancel(params) => reply(session::cancel(cx, params).await),
         Request::SessionEvents(params) => reply(session::events(cx, params).await),
@@ -56,7 +63,9 @@ pub(crate) async fn dispatch(
             Ok(Reply { then, ..reply(Ok(result))? })
         }
         Request::SessionPrompt(params) => reply(session::prompt(cx, params).await),
+        Request::SessionRename(params) => reply(session::rename(cx, params).await),
         Request::SessionRequest(params) => reply(session::request(cx, params).await),
+        Request::SessionSetModel(params) => reply(session::set_model(cx, params).await),
         Request::SessionSubscribe(params) => {
             let (result, subscription) = session::subscribe(cx, params).await?;
             Ok(Reply { then: Some(Then::Subscribe(subscription)), ..reply(Ok(result))? })

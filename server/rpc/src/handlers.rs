@@ -1,5 +1,7 @@
 //! One function for each method, a file for each noun.
 
+pub(crate) mod config;
+pub(crate) mod credential;
 pub(crate) mod errors;
 pub(crate) mod model;
 pub(crate) mod server;

@@ -9,12 +9,15 @@ use std::time::Duration;
 
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::notifications::{Notification, SessionChanged};
+use dsh_runtime::agent::agent::Agent;
 use dsh_runtime::notices::Listener;
 use indexmap::IndexMap;
 use serde_json::Value;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
+use crate::cx::Server;
 use crate::frame;
 use crate::subscription::Subscription;
 
@@ -41,8 +44,8 @@ pub struct Outbox {
 struct State {
     responses: VecDeque<Vec<u8>>,
     response_bytes: usize,
-    /// The last notice of each kind about each session.
-    notices: IndexMap<(&'static str, SessionId), Notification>,
+    /// The last notice of each kind about each session or folder.
+    notices: IndexMap<(&'static str, String), Notification>,
     subscriptions: IndexMap<SessionId, Subscription>,
     /// The subscription whose turn is next.
     next: usize,
@@ -78,8 +81,15 @@ impl Outbox {
 
     /// Adds an answer and the subscription that it promises, in place of the one that the session had: no event
     /// comes between them.
-    pub(crate) fn subscribe(self: &Arc<Self>, answer: Vec<u8>, subscription: Subscription) {
-        let waking = wake(Arc::downgrade(self), &subscription);
+    pub(crate) fn subscribe(
+        self: &Arc<Self>,
+        answer: Vec<u8>,
+        subscription: Subscription,
+        server: &Arc<Server>,
+    ) {
+        let stopped = subscription.stopped();
+        let agent = subscription.agent().clone();
+        let waking = wake(Arc::downgrade(self), agent, stopped, Arc::downgrade(server));
         {
             let mut state = self.lock();
             if state.abandoned {
@@ -91,6 +101,14 @@ impl Outbox {
         }
         self.filled.notify_one();
         tokio::spawn(waking);
+    }
+
+    /// Goes on with another agent of a session, at the same place in its log.
+    fn go_on_with(&self, agent: &Agent) {
+        if let Some(subscription) = self.lock().subscriptions.get_mut(agent.id()) {
+            subscription.go_on_with(agent.clone());
+        }
+        self.filled.notify_one();
     }
 
     /// Ends a session's subscription, if it has one.
@@ -213,11 +231,16 @@ impl Outbox {
 }
 
 /// Wakes an outbox for each event of a subscription, and looks for those that other processes append, until
-/// the subscription has ended.
-fn wake(outbox: Weak<Outbox>, subscription: &Subscription) -> impl Future<Output = ()> + use<> {
-    let (mut events, stopped) = (subscription.watch(), subscription.stopped());
-    let agent = subscription.agent().clone();
-    async move {
+/// the subscription has ended. An agent that closes while the server goes on, because what it depends on was
+/// replaced, is followed by the session's next one.
+async fn wake(
+    outbox: Weak<Outbox>,
+    mut agent: Agent,
+    stopped: CancellationToken,
+    server: Weak<Server>,
+) {
+    loop {
+        let mut events = agent.log().watch();
         loop {
             tokio::select! {
                 () = stopped.cancelled() => return,
@@ -225,26 +248,32 @@ fn wake(outbox: Weak<Outbox>, subscription: &Subscription) -> impl Future<Output
                     let (Ok(()), Some(outbox)) = (changed, outbox.upgrade()) else { return };
                     outbox.filled.notify_one();
                 }
+                () = agent.closed() => break,
                 () = tokio::time::sleep(LOOK) => {
-                    if agent.refresh().await.is_err() {
-                        return;
-                    }
+                    // One that has closed meanwhile is noticed above.
+                    let _ = agent.refresh().await;
                 }
             }
         }
+        let Some(server) = server.upgrade() else { return };
+        let Ok((_, next)) = server.runtime.session(agent.id()).await else { return };
+        let Some(outbox) = outbox.upgrade() else { return };
+        agent = next;
+        outbox.go_on_with(&agent);
     }
 }
 
 impl Listener for Outbox {
     fn notice(&self, notice: &Notification) {
         let key = match notice {
-            Notification::SessionStatus(status) => ("status", status.session_id.clone()),
+            Notification::SessionStatus(status) => ("status", status.session_id.0.clone()),
             Notification::SessionChanged(SessionChanged::Changed { session }) => {
-                ("changed", session.session_id.clone())
+                ("changed", session.session_id.0.clone())
             }
             Notification::SessionChanged(SessionChanged::Removed { removed }) => {
-                ("changed", removed.clone())
+                ("changed", removed.0.clone())
             }
+            Notification::ConfigChanged(changed) => ("config", changed.workspace.clone()),
             Notification::SessionCaughtUp(_)
             | Notification::SessionEvent(_)
             | Notification::SessionLagged(_) => return,

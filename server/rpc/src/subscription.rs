@@ -6,7 +6,6 @@ use dsh_protocol::event::{Event, EventData};
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::notifications::{Notification, SessionCaughtUp, SessionEvent, SessionLagged};
 use dsh_runtime::agent::agent::Agent;
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::frame;
@@ -58,8 +57,9 @@ impl Subscription {
         &self.agent
     }
 
-    pub(crate) fn watch(&self) -> watch::Receiver<i64> {
-        self.agent.log().watch()
+    /// Goes on with another agent of the same session.
+    pub(crate) fn go_on_with(&mut self, agent: Agent) {
+        self.agent = agent;
     }
 
     /// Fires when the subscription has ended.

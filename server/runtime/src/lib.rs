@@ -4,10 +4,17 @@
 pub mod runtime;
 pub mod workspace;
 
+pub mod configuration;
+pub mod reload;
+
 pub mod buffers;
 pub mod notices;
-pub mod rows;
+
+mod affected;
+mod watch;
 
 pub use dsh_agent as agent;
+pub use dsh_config as config;
+pub use dsh_kernel as kernel;
 pub use dsh_llm as llm;
 pub use dsh_session as session;

@@ -42,7 +42,8 @@ impl Notices {
         self.lock().1.len()
     }
 
-    fn send(&self, notice: &Notification) {
+    /// Tells everybody.
+    pub(crate) fn send(&self, notice: &Notification) {
         let listeners: Vec<_> = self.lock().1.values().cloned().collect();
         for listener in listeners {
             listener.notice(notice);

@@ -1,6 +1,7 @@
 //! All workspace folders of one process.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,21 +9,28 @@ use dsh_agent::agent::Agent;
 use dsh_agent::agents::OpenError;
 use dsh_agent::files::Buffers;
 use dsh_agent::host::{Host, NewId, time_ordered_ids};
+use dsh_config::problem::Problem;
+use dsh_config::profile::Sources;
+use dsh_kernel::plugin::Row;
 use dsh_protocol::ids::{ModelId, SessionId};
 use dsh_session::clock::{Clock, system};
 use dsh_session::store::StoreError;
 use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
 
 use crate::buffers::OpenBuffers;
+use crate::configuration::{Composition, Configuration};
 use crate::notices::Notices;
-use crate::rows::default_rows;
+use crate::watch::Watch;
 use crate::workspace::{FolderNameError, MountError, Workspace, folder_path, folder_uri};
 
 /// What a runtime is started with.
 #[derive(Clone)]
 pub struct RuntimeConfig {
-    /// The folder for everything that is kept.
-    pub home: PathBuf,
+    /// Which configuration files there are, and the folder for everything that is kept.
+    pub sources: Sources,
+    /// The variables of the process.
+    pub variables: BTreeMap<String, String>,
     /// The model that a person forced for this process.
     pub forced_model: Option<ModelId>,
     /// The model that the environment names.
@@ -34,10 +42,11 @@ pub struct RuntimeConfig {
 }
 
 impl RuntimeConfig {
-    /// The system's clock and ids, and nobody's choice of a model.
+    /// The system's clock, ids and variables, the editors' profile, and nobody's choice of a model.
     pub fn new(home: PathBuf) -> Self {
         Self {
-            home,
+            sources: Sources { home, profile: EDITOR_PROFILE.to_owned(), patches: Vec::new() },
+            variables: process_variables(),
             forced_model: None,
             environment_model: None,
             clock: system(),
@@ -46,14 +55,33 @@ impl RuntimeConfig {
     }
 }
 
+/// The profile of the doors that serve editors and scripts.
+pub const EDITOR_PROFILE: &str = "editor";
+
+/// The profile of a single question.
+pub const HEADLESS_PROFILE: &str = "headless";
+
+/// The variables of this process whose values are text.
+fn process_variables() -> BTreeMap<String, String> {
+    let text = |(name, value): (OsString, OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text).collect()
+}
+
 /// The folders by their canonical paths, each mounted at its first use.
 type Folders = BTreeMap<PathBuf, Arc<OnceCell<Arc<Workspace>>>>;
 
 /// All workspace folders of one process.
 pub struct Runtime {
     config: RuntimeConfig,
+    pub(crate) configuration: Configuration,
+    /// One change of the configuration after the other.
+    pub(crate) reloading: tokio::sync::Mutex<()>,
     notices: Notices,
     buffers: Arc<OpenBuffers>,
+    /// Fires when a folder is mounted for the first time.
+    in_use: CancellationToken,
     state: Mutex<State>,
 }
 
@@ -84,6 +112,13 @@ pub enum WorkspaceError {
     /// The folder's plugins do not run.
     #[error(transparent)]
     Mount(#[from] MountError),
+    /// The configuration cannot be used.
+    #[error("{}", listed(.0))]
+    Configuration(Vec<Problem>),
+}
+
+fn listed(problems: &[Problem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// Why there is no such session.
@@ -95,17 +130,53 @@ pub enum SessionError {
     /// Its log cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// Its folder's plugins do not run.
+    #[error(transparent)]
+    Mount(#[from] MountError),
 }
 
 impl Runtime {
     /// A runtime without folders. Touches nothing yet.
     pub fn new(config: RuntimeConfig) -> Self {
+        let configuration = Configuration::new(config.sources.clone(), config.variables.clone());
         Self {
             config,
+            configuration,
+            reloading: tokio::sync::Mutex::default(),
             notices: Notices::default(),
             buffers: Arc::default(),
+            in_use: CancellationToken::new(),
             state: Mutex::default(),
         }
+    }
+
+    /// The configuration that applies; composed now if no folder has been used yet.
+    pub fn composition(&self) -> Result<Arc<Composition>, Vec<Problem>> {
+        self.configuration.current()
+    }
+
+    /// Applies the configuration files whenever they change. Begins when a folder is used for the first time;
+    /// never ends by itself.
+    pub async fn follow_configuration(&self) {
+        self.in_use.cancelled().await;
+        let mut watch = Watch::new(self.config.sources.watched());
+        loop {
+            // The first time, for what changed since the files were read.
+            self.reload().await;
+            watch.changed().await;
+        }
+    }
+
+    /// The folders that are mounted.
+    pub(crate) fn mounted_folders(&self) -> Vec<Arc<Workspace>> {
+        let cells: Vec<_> = self.lock().folders.values().cloned().collect();
+        cells.iter().filter_map(|cell| cell.get().cloned()).collect()
+    }
+
+    /// The folder that the configuration is looked at for when none is mounted.
+    pub(crate) fn current_folder(&self) -> PathBuf {
+        let open = self.canonical_folders().into_iter().next();
+        open.or_else(|| std::env::current_dir().ok()).unwrap_or_default()
     }
 
     /// Tells what happens to sessions.
@@ -199,21 +270,20 @@ impl Runtime {
 
     /// How many sessions are loaded.
     pub fn session_count(&self) -> usize {
-        let cells: Vec<_> = self.lock().folders.values().cloned().collect();
-        cells.iter().filter_map(|cell| cell.get()).map(|workspace| workspace.agents().count()).sum()
+        self.mounted_folders().iter().map(|workspace| workspace.session_count()).sum()
     }
 
     /// A session's agent and the folder that it works in; loaded if it was not. Nothing is appended.
     pub async fn session(&self, id: &SessionId) -> Result<(Arc<Workspace>, Agent), SessionError> {
         let found = self.lock().found.get(id).cloned();
         if let Some(workspace) = found {
-            let agent = workspace.agents().open(id).await?;
+            let agent = workspace.agents().await?.open(id).await?;
             return Ok((workspace, agent));
         }
         // An id that no client could have chosen is the name of no file.
         if id.is_choosable() {
             for workspace in self.workspaces().await.unwrap_or_default() {
-                match workspace.agents().open(id).await {
+                match workspace.agents().await?.open(id).await {
                     Ok(agent) => {
                         self.remember(id.clone(), &workspace);
                         return Ok((workspace, agent));
@@ -270,16 +340,28 @@ impl Runtime {
         let cell = Arc::clone(self.lock().folders.entry(path.to_owned()).or_default());
         let workspace = cell
             .get_or_try_init(|| async {
-                let workspace = Workspace::mount(self.host(path), default_rows()).await?;
+                let workspace = Workspace::mount(self.host(path), self.rows(path)?).await?;
+                self.in_use.cancel();
                 Ok::<_, WorkspaceError>(Arc::new(workspace))
             })
             .await?;
         Ok(Arc::clone(workspace))
     }
 
+    /// The rows to mount for a folder. What is wrong with some of them is logged; the others go on.
+    fn rows(&self, path: &Path) -> Result<Vec<Row>, WorkspaceError> {
+        let composition = self.configuration.current().map_err(WorkspaceError::Configuration)?;
+        let rows = composition.rows(path).map_err(WorkspaceError::Configuration)?;
+        for problem in composition.problems(path) {
+            tracing::warn!(%problem, "configuration");
+        }
+        Ok(rows)
+    }
+
     fn host(&self, path: &Path) -> Host {
         Host {
-            home: self.config.home.clone(),
+            home: self.config.sources.home.clone(),
+            environment: self.configuration.variables(),
             workspace: path.to_owned(),
             workspace_uri: folder_uri(path),
             forced_model: self.config.forced_model.clone(),

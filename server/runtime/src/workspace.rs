@@ -1,24 +1,40 @@
 //! One workspace folder and the plugins that are mounted for it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dsh_agent::agents::{AGENTS, Agents};
 use dsh_agent::host::{HOST, Host};
 use dsh_agent::tools::{TOOLS, Tools};
 use dsh_kernel::plugin::Row;
-use dsh_kernel::{Kernel, PluginState};
+use dsh_kernel::{Kernel, PluginState, PluginStatus, UpdateError};
+use dsh_llm::credentials::{CREDENTIALS, Credentials};
 use dsh_llm::models::{LLM, Models};
+use dsh_plugins::PLUGINS;
 use url::Url;
+
+use crate::affected::reaches_agents;
 
 /// A workspace folder whose plugins are mounted.
 pub struct Workspace {
     path: PathBuf,
     uri: String,
     kernel: Kernel,
+    /// The rows that are mounted.
+    rows: Mutex<Vec<Row>>,
+    /// The services as they were last found: they answer while their replacements wait for running turns.
+    last: Mutex<Services>,
+    /// Whether clients were told last that the configuration applies.
+    pub(crate) applies: AtomicBool,
+}
+
+#[derive(Clone)]
+struct Services {
     agents: Arc<Agents>,
     models: Arc<Models>,
     tools: Arc<Tools>,
+    credentials: Option<Arc<dyn Credentials>>,
 }
 
 /// Why a folder's plugins do not run.
@@ -46,12 +62,33 @@ impl Workspace {
     /// Mounts rows for the folder that `host` names.
     pub(crate) async fn mount(host: Host, rows: Vec<Row>) -> Result<Self, MountError> {
         let (path, uri) = (host.workspace.clone(), host.workspace_uri.clone());
-        let kernel = Kernel::mount(rows, dsh_plugins::PLUGINS, &HOST, Arc::new(host)).await;
-        let missing = |service| MountError { service, reason: broken_rows(&kernel) };
-        let agents = kernel.get(&AGENTS).ok_or_else(|| missing(AGENTS.name()))?;
-        let models = kernel.get(&LLM).ok_or_else(|| missing(LLM.name()))?;
-        let tools = kernel.get(&TOOLS).ok_or_else(|| missing(TOOLS.name()))?;
-        Ok(Self { path, uri, kernel, agents, models, tools })
+        let kernel = Kernel::mount(rows.clone(), PLUGINS, &HOST, Arc::new(host)).await;
+        let last = Mutex::new(services(&kernel)?);
+        let rows = Mutex::new(rows);
+        Ok(Self { path, uri, kernel, rows, last, applies: AtomicBool::new(true) })
+    }
+
+    /// Replaces the rows, or leaves everything as it was. Waits for running turns where what they work with is
+    /// replaced.
+    pub(crate) async fn update(&self, rows: Vec<Row>) -> Result<(), UpdateError> {
+        if reaches_agents(&self.rows(), &rows, PLUGINS)
+            && let Some(agents) = self.kernel.get(&AGENTS)
+        {
+            agents.at_rest().await;
+        }
+        self.kernel.update(rows.clone()).await?;
+        *lock(&self.rows) = rows;
+        Ok(())
+    }
+
+    /// The rows that are mounted.
+    pub(crate) fn rows(&self) -> Vec<Row> {
+        lock(&self.rows).clone()
+    }
+
+    /// Every row and where its plugin stands.
+    pub fn plugins(&self) -> Vec<PluginStatus> {
+        self.kernel.plugins()
     }
 
     /// The folder, canonical.
@@ -64,25 +101,80 @@ impl Workspace {
         &self.uri
     }
 
-    /// The folder's agents.
-    pub fn agents(&self) -> &Agents {
-        &self.agents
+    /// The folder's agents. While they are being replaced, those that still answer, or the next ones.
+    pub async fn agents(&self) -> Result<Arc<Agents>, MountError> {
+        Ok(self.services(|services| !services.agents.is_closed()).await?.agents)
     }
 
     /// The models that can be asked here.
-    pub fn models(&self) -> &Models {
-        &self.models
+    pub async fn models(&self) -> Result<Arc<Models>, MountError> {
+        Ok(self.services(|_| true).await?.models)
     }
 
     /// The tools that see this folder.
-    pub fn tools(&self) -> &Tools {
-        &self.tools
+    pub async fn tools(&self) -> Result<Arc<Tools>, MountError> {
+        Ok(self.services(|_| true).await?.tools)
+    }
+
+    /// What keeps the credentials, if something does.
+    pub async fn credentials(&self) -> Result<Option<Arc<dyn Credentials>>, MountError> {
+        Ok(self.services(|_| true).await?.credentials)
+    }
+
+    async fn services(&self, usable: impl Fn(&Services) -> bool) -> Result<Services, MountError> {
+        let mut changes = self.kernel.watch();
+        loop {
+            changes.mark_unchanged();
+            let missing = match services(&self.kernel) {
+                Ok(services) => {
+                    lock(&self.last).clone_from(&services);
+                    return Ok(services);
+                }
+                Err(missing) => missing,
+            };
+            if !self.is_changing() {
+                return Err(missing);
+            }
+            let last = lock(&self.last).clone();
+            if usable(&last) {
+                return Ok(last);
+            }
+            if changes.changed().await.is_err() {
+                return Err(missing);
+            }
+        }
+    }
+
+    /// Whether some row is on its way up or down.
+    fn is_changing(&self) -> bool {
+        let moves = |state| matches!(state, PluginState::Loading | PluginState::Unloading);
+        self.kernel.plugins().iter().any(|plugin| moves(plugin.state))
+    }
+
+    /// How many sessions are loaded.
+    pub fn session_count(&self) -> usize {
+        self.kernel.get(&AGENTS).map_or(0, |agents| agents.count())
     }
 
     /// Ends the folder's agents and unmounts its plugins.
     pub async fn close(&self) {
         self.kernel.dispose().await;
     }
+}
+
+/// What a folder must have to be of use.
+fn services(kernel: &Kernel) -> Result<Services, MountError> {
+    let missing = |service| MountError { service, reason: broken_rows(kernel) };
+    Ok(Services {
+        agents: kernel.get(&AGENTS).ok_or_else(|| missing(AGENTS.name()))?,
+        models: kernel.get(&LLM).ok_or_else(|| missing(LLM.name()))?,
+        tools: kernel.get(&TOOLS).ok_or_else(|| missing(TOOLS.name()))?,
+        credentials: kernel.get(&CREDENTIALS),
+    })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn broken_rows(kernel: &Kernel) -> String {

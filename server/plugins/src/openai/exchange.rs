@@ -183,7 +183,9 @@ impl Exchange {
             provider.transport.as_ref().map_err(|why| invalid("INVALID_BASE_URL", why))?;
         self.secret = provider.secret().map_err(|error| match error {
             CredentialError::Missing(_) => invalid("AUTH", &error.to_string()),
-            CredentialError::Invalid(_) => invalid("INVALID_CREDENTIAL", &error.to_string()),
+            CredentialError::Invalid(_) | CredentialError::File(_) | CredentialError::NotKept => {
+                invalid("INVALID_CREDENTIAL", &error.to_string())
+            }
         })?;
         let key = self.secret.as_ref();
         let post = Post {

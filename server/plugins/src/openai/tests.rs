@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use dsh_kernel::plugin::Row;
-use dsh_kernel::service::Key;
 use dsh_kernel::{Kernel, PluginState};
 use dsh_protocol::ids::ModelId;
 use serde_json::json;
 
 use crate::PLUGINS;
+use crate::testing::host;
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn row(id: &str, name: &str, config: Value) -> Row {
 async fn mounted(rows: Vec<Row>) -> Kernel {
     let plain = [row("llm", "llm", Value::Null), row("credentials", "credentials", Value::Null)];
     let rows = plain.into_iter().chain(rows).collect();
-    Kernel::mount(rows, PLUGINS, &Key::<()>::new("host"), Arc::new(())).await
+    Kernel::mount(rows, PLUGINS, &HOST, Arc::new(host(&[]))).await
 }
 
 #[tokio::test]

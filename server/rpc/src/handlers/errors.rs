@@ -3,9 +3,11 @@
 use dsh_protocol::error::{ErrorKind, RpcError};
 use dsh_runtime::agent::agent::CommandError;
 use dsh_runtime::agent::agents::OpenError;
+use dsh_runtime::config::problem::Problem;
+use dsh_runtime::reload::on_the_wire;
 use dsh_runtime::runtime::{SessionError, WorkspaceError};
 use dsh_runtime::session::store::StoreError;
-use dsh_runtime::workspace::FolderNameError;
+use dsh_runtime::workspace::{FolderNameError, MountError};
 use serde_json::json;
 
 pub(crate) fn workspace(error: &WorkspaceError) -> RpcError {
@@ -18,8 +20,22 @@ pub(crate) fn workspace(error: &WorkspaceError) -> RpcError {
         | WorkspaceError::NotOpen(_)
         | WorkspaceError::NoneOpen => RpcError::domain(ErrorKind::WorkspaceNotFound, message)
             .with_hint("open the folder when the server starts, or name one that is open"),
-        WorkspaceError::Mount(_) => RpcError::domain(ErrorKind::ConfigInvalid, message),
+        WorkspaceError::Mount(error) => mount(error),
+        WorkspaceError::Configuration(found) => problems(found),
     }
+}
+
+pub(crate) fn mount(error: &MountError) -> RpcError {
+    RpcError::domain(ErrorKind::ConfigInvalid, error.to_string())
+        .with_hint("`plugin/list` tells where each row stands")
+}
+
+pub(crate) fn problems(problems: &[Problem]) -> RpcError {
+    let wire: Vec<_> = problems.iter().map(on_the_wire).collect();
+    let first = problems.iter().find(|problem| problem.is_error()).or(problems.first());
+    let first = first.map(ToString::to_string).unwrap_or_default();
+    let message = format!("the configuration has problems: {first}");
+    RpcError::domain(ErrorKind::ConfigInvalid, message).with_fact("problems", json!(wire))
 }
 
 pub(crate) fn session(error: &SessionError) -> RpcError {
@@ -29,12 +45,14 @@ pub(crate) fn session(error: &SessionError) -> RpcError {
                 .with_fact("sessionId", json!(id))
         }
         SessionError::Open(error) => open(error),
+        SessionError::Mount(error) => mount(error),
     }
 }
 
 pub(crate) fn open(error: &OpenError) -> RpcError {
     match error {
         OpenError::Command(error) => command(error),
+        OpenError::Closed => RpcError::domain(ErrorKind::Overloaded, error.to_string()),
         OpenError::Store(StoreError::Taken(_)) => RpcError::invalid_params(error.to_string()),
         OpenError::Store(StoreError::NotFound(_)) => {
             RpcError::domain(ErrorKind::SessionNotFound, error.to_string())

@@ -13,6 +13,7 @@ pub(crate) async fn list(cx: &Cx, params: ModelListParams) -> Result<ModelListRe
         .workspace(params.workspace.as_deref())
         .await
         .map_err(|error| errors::workspace(&error))?;
-    let models = workspace.models().list(&workspace.agents().default_model()).await;
-    Ok(ModelListResult { models })
+    let agents = workspace.agents().await.map_err(|error| errors::mount(&error))?;
+    let models = workspace.models().await.map_err(|error| errors::mount(&error))?;
+    Ok(ModelListResult { models: models.list(&agents.default_model()).await })
 }

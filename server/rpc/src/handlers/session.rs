@@ -6,10 +6,12 @@ use std::time::Duration;
 use dsh_protocol::content::ContentBlock;
 use dsh_protocol::error::{ErrorKind, RpcError};
 use dsh_protocol::ids::{MessageId, ModelId, SessionId};
+use dsh_protocol::params::lifecycle::NoParams;
 use dsh_protocol::params::session::{
     ModelChoice, SessionCancelParams, SessionCancelResult, SessionGetResult, SessionIdParams,
     SessionListParams, SessionListResult, SessionNewParams, SessionNewResult, SessionPromptParams,
-    SessionPromptResult, SessionWaitParams, SessionWaitResult,
+    SessionPromptResult, SessionRenameParams, SessionSetModelParams, SessionWaitParams,
+    SessionWaitResult,
 };
 use dsh_protocol::session::SessionInfo;
 use dsh_protocol::turn::{AbortReason, NoTurn};
@@ -66,22 +68,27 @@ pub(crate) async fn new(cx: &Cx, params: SessionNewParams) -> Result<SessionNewR
         .workspace(params.workspace.as_deref())
         .await
         .map_err(|error| errors::workspace(&error))?;
-    let model = params.model.map(|choice| model(&workspace, choice)).transpose()?;
+    let model = match params.model {
+        Some(choice) => Some(model(&workspace, choice).await?),
+        None => None,
+    };
     let title = params.title.filter(|title| !title.trim().is_empty());
     let session = NewSession { id: params.session_id, title, model };
-    let agent = workspace.agents().create(session).await.map_err(|error| errors::open(&error))?;
+    let agents = workspace.agents().await.map_err(|error| errors::mount(&error))?;
+    let agent = agents.create(session).await.map_err(|error| errors::open(&error))?;
     runtime.remember(agent.id().clone(), &workspace);
     Ok(SessionNewResult { session: info(&agent).await? })
 }
 
 /// The model that a client names. Its provider must be mounted; whether it answers is for the turn to see.
-fn model(workspace: &Arc<Workspace>, choice: ModelChoice) -> Result<ModelId, RpcError> {
+async fn model(workspace: &Arc<Workspace>, choice: ModelChoice) -> Result<ModelId, RpcError> {
     let model = match choice {
         ModelChoice::Id(model) => model,
         ModelChoice::Name(name) => ModelId::parse(&name)
             .ok_or_else(|| RpcError::invalid_params(format!("`{name}` is not PROVIDER/MODEL")))?,
     };
-    if workspace.models().adapter(&model.provider).is_none() {
+    let models = workspace.models().await.map_err(|error| errors::mount(&error))?;
+    if models.adapter(&model.provider).is_none() {
         let message = format!("no adapter serves the provider `{}`", model.provider);
         return Err(RpcError::domain(ErrorKind::ModelNotFound, message)
             .with_hint("`model/list` tells which models there are"));
@@ -105,7 +112,8 @@ pub(crate) async fn list(
     .map_err(|error| errors::workspace(&error))?;
     let mut sessions = Vec::new();
     for workspace in workspaces {
-        sessions.extend(workspace.agents().list().await.map_err(|error| errors::open(&error))?);
+        let agents = workspace.agents().await.map_err(|error| errors::mount(&error))?;
+        sessions.extend(agents.list().await.map_err(|error| errors::open(&error))?);
     }
     sessions.sort_by_key(position);
     let query = params.query.unwrap_or_default().to_lowercase();
@@ -134,6 +142,27 @@ fn position(session: &SessionInfo) -> (i64, String) {
 fn has(session: &SessionInfo, query: &str) -> bool {
     let title = session.title.as_deref().unwrap_or_default().to_lowercase();
     title.contains(query) || session.session_id.as_str().to_lowercase().contains(query)
+}
+
+pub(crate) async fn rename(cx: &Cx, params: SessionRenameParams) -> Result<NoParams, RpcError> {
+    let title = params.title.trim();
+    if title.is_empty() {
+        return Err(RpcError::invalid_params("`title` must not be empty"));
+    }
+    let agent = agent(cx, &params.session_id).await?;
+    agent.rename(title.to_owned()).await.map_err(|error| errors::command(&error))?;
+    Ok(NoParams {})
+}
+
+pub(crate) async fn set_model(
+    cx: &Cx,
+    params: SessionSetModelParams,
+) -> Result<NoParams, RpcError> {
+    let found = cx.server.runtime.session(&params.session_id).await;
+    let (workspace, agent) = found.map_err(|error| errors::session(&error))?;
+    let model = model(&workspace, params.model).await?;
+    agent.set_model(model).await.map_err(|error| errors::command(&error))?;
+    Ok(NoParams {})
 }
 
 pub(crate) async fn get(cx: &Cx, params: SessionIdParams) -> Result<SessionGetResult, RpcError> {

@@ -13,7 +13,8 @@ use crate::handlers::errors;
 
 pub(crate) async fn list(cx: &Cx, params: ToolListParams) -> Result<ToolListResult, RpcError> {
     let workspace = workspace(cx, params.workspace.as_deref(), params.session_id.as_ref()).await?;
-    Ok(ToolListResult { tools: workspace.tools().list() })
+    let tools = workspace.tools().await.map_err(|error| errors::mount(&error))?;
+    Ok(ToolListResult { tools: tools.list() })
 }
 
 pub(crate) async fn call(cx: &Cx, params: ToolCallParams) -> Result<ToolCallResult, RpcError> {
@@ -21,7 +22,8 @@ pub(crate) async fn call(cx: &Cx, params: ToolCallParams) -> Result<ToolCallResu
     // Dropping this future, as a cancelled request does, cancels the call.
     let cancel = CancellationToken::new();
     let _cancelled_when_dropped = cancel.clone().drop_guard();
-    let outcome = workspace.tools().call(&params.name, params.arguments, &cancel).await;
+    let tools = workspace.tools().await.map_err(|error| errors::mount(&error))?;
+    let outcome = tools.call(&params.name, params.arguments, &cancel).await;
     Ok(ToolCallResult {
         content: outcome.content,
         is_error: outcome.is_error,

@@ -71,14 +71,12 @@ pub(crate) async fn request(
     let (workspace, agent) =
         runtime.session(&params.session_id).await.map_err(|error| errors::session(&error))?;
     let which = Attempt { turn: params.turn, step: params.step, attempt: params.attempt };
-    let rebuilt =
-        rebuild(agent.log(), workspace.models(), which).map_err(|error| match &error {
-            RebuildError::NotFound => RpcError::invalid_params(error.to_string()),
-            RebuildError::NoAdapter(_) => {
-                RpcError::domain(ErrorKind::ModelNotFound, error.to_string())
-            }
-            RebuildError::Damaged(_) => RpcError::domain(ErrorKind::LogDamaged, error.to_string()),
-        })?;
+    let models = workspace.models().await.map_err(|error| errors::mount(&error))?;
+    let rebuilt = rebuild(agent.log(), &models, which).map_err(|error| match &error {
+        RebuildError::NotFound => RpcError::invalid_params(error.to_string()),
+        RebuildError::NoAdapter(_) => RpcError::domain(ErrorKind::ModelNotFound, error.to_string()),
+        RebuildError::Damaged(_) => RpcError::domain(ErrorKind::LogDamaged, error.to_string()),
+    })?;
     Ok(SessionRequestResult {
         provider: rebuilt.provider,
         model: rebuilt.model,

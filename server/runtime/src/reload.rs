@@ -1,0 +1,211 @@
+//! Applies changed configuration files to running folders: all of a change or nothing.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use dsh_config::compose::compose_with_home_patch;
+use dsh_config::problem::{Problem, ProblemKind};
+use dsh_config::set::{SetError, set};
+use dsh_kernel::config::KeyPath;
+use dsh_kernel::{RowFailure, UpdateError};
+use dsh_protocol::notifications::{ConfigChanged, Notification};
+use dsh_protocol::params::config as wire;
+use serde_json::Value;
+
+use crate::configuration::Composition;
+use crate::runtime::Runtime;
+use crate::workspace::Workspace;
+
+/// Why a value was not set. The file is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigSetError {
+    /// It cannot be written into the file.
+    #[error(transparent)]
+    Set(#[from] SetError),
+    /// With the value the configuration would have problems.
+    #[error("{}", listed(.0))]
+    Problems(Vec<Problem>),
+    /// The file cannot be read or written.
+    #[error("`{path}`: {error}")]
+    File {
+        /// The file.
+        path: String,
+        /// What the system says.
+        error: std::io::Error,
+    },
+}
+
+fn listed(problems: &[Problem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+impl Runtime {
+    /// Reads the configuration again and applies it to every mounted folder. With a problem the last good one
+    /// stays. Waits for running turns where what they work with is replaced. Returns the problems; without an
+    /// error among them it applies.
+    pub async fn reload(&self) -> Vec<Problem> {
+        let _turn = self.reloading.lock().await;
+        let composed = match self.configuration.compose() {
+            Ok(composition) => Arc::new(composition),
+            Err(problems) => {
+                for workspace in self.mounted_folders() {
+                    self.tell(&workspace, &problems);
+                }
+                return problems;
+            }
+        };
+        let mut all = Vec::new();
+        let workspaces = self.mounted_folders();
+        if workspaces.is_empty() {
+            all = composed.problems(&self.current_folder());
+        }
+        for workspace in &workspaces {
+            if workspace.applies.load(Ordering::Relaxed) && is_mounted(&composed, workspace) {
+                continue;
+            }
+            let problems = self.apply(&composed, workspace).await;
+            self.tell(workspace, &problems);
+            all.extend(problems);
+        }
+        dsh_config::problem::sort(&mut all);
+        if !all.iter().any(Problem::is_error) {
+            self.configuration.take(&composed);
+        }
+        all
+    }
+
+    /// Sets a value of a row in the home's patch file, unless the configuration would have problems with it, and
+    /// applies it.
+    pub async fn set_config(
+        &self,
+        row: &str,
+        path: &KeyPath,
+        value: &Value,
+    ) -> Result<Vec<Problem>, ConfigSetError> {
+        let file = self.configuration.sources().home_patch();
+        let failed = |error| ConfigSetError::File { path: file.display().to_string(), error };
+        let text = match std::fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(failed(error)),
+        };
+        let changed = set(&text, row, path, value)?;
+        let composed = compose_with_home_patch(self.configuration.sources(), &changed);
+        let before = self.configuration.current();
+        let after =
+            self.configuration.with_variables(composed).map_err(ConfigSetError::Problems)?;
+        let folder = self.current_folder();
+        let mut problems = after.problems(&folder);
+        problems.retain(|problem| {
+            let aims_at_row = problem.kind == ProblemKind::NoSuchRow;
+            (problem.is_error() || aims_at_row) && !had(before.as_deref().ok(), &folder, problem)
+        });
+        if !problems.is_empty() {
+            return Err(ConfigSetError::Problems(problems));
+        }
+        write(&file, &changed).map_err(failed)?;
+        Ok(self.reload().await)
+    }
+
+    /// Applies a composition to one folder; returns what is wrong with it there.
+    async fn apply(&self, composed: &Arc<Composition>, workspace: &Workspace) -> Vec<Problem> {
+        let folder = workspace.path();
+        let before = self.configuration.current();
+        let mut problems = composed.problems(folder);
+        // What was wrong before and was lived with is no reason to refuse what changes.
+        let is_new =
+            |problem: &Problem| problem.is_error() && !had(before.as_deref().ok(), folder, problem);
+        if problems.iter().any(is_new) {
+            return problems;
+        }
+        let rows = match composed.rows(folder) {
+            Ok(rows) => rows,
+            Err(problems) => return problems,
+        };
+        match workspace.update(rows).await {
+            Ok(()) => {}
+            Err(UpdateError::Closed) => return problems,
+            Err(UpdateError::Rows(failures)) => {
+                problems.extend(failures.iter().map(|failure| of_row(composed, failure)));
+                return problems;
+            }
+        }
+        for problem in &mut problems {
+            if problem.is_error() {
+                *problem = problem.clone().warning();
+            }
+        }
+        problems
+    }
+
+    fn tell(&self, workspace: &Workspace, problems: &[Problem]) {
+        let ok = !problems.iter().any(Problem::is_error);
+        workspace.applies.store(ok, Ordering::Relaxed);
+        for problem in problems {
+            tracing::warn!(%problem, "configuration");
+        }
+        let problems = problems.iter().map(on_the_wire).collect();
+        let workspace = workspace.uri().to_owned();
+        self.notices().send(&Notification::ConfigChanged(ConfigChanged {
+            workspace,
+            ok,
+            problems,
+        }));
+    }
+}
+
+/// Whether a composition comes to what a folder has already.
+fn is_mounted(composed: &Composition, workspace: &Workspace) -> bool {
+    composed.rows(workspace.path()).is_ok_and(|rows| rows == workspace.rows())
+}
+
+fn had(before: Option<&Composition>, folder: &Path, problem: &Problem) -> bool {
+    before.is_some_and(|before| {
+        let same = |known: &Problem| known.key == problem.key && known.message == problem.message;
+        before.problems(folder).iter().any(same)
+    })
+}
+
+/// A row that did not start, at the place that it comes from.
+fn of_row(composed: &Composition, failure: &RowFailure) -> Problem {
+    let row = composed.composed().row(&failure.id);
+    let problem = match row {
+        Some(row) => Problem::at(ProblemKind::Config, &row.place, failure.to_string()),
+        None => Problem::of(ProblemKind::Config, "configuration", failure.to_string()),
+    };
+    problem.key(&failure.id)
+}
+
+/// A problem as clients see it.
+pub fn on_the_wire(problem: &Problem) -> wire::Problem {
+    use dsh_config::problem::Severity;
+    wire::Problem {
+        file: problem.file.clone(),
+        line: problem.line.map(u64::from),
+        column: problem.column.map(u64::from),
+        key: problem.key.clone(),
+        severity: match problem.severity {
+            Severity::Error => wire::Severity::Error,
+            Severity::Warning => wire::Severity::Warning,
+            Severity::Information => wire::Severity::Information,
+        },
+        message: problem.message.clone(),
+    }
+}
+
+/// Replaces a file whole. A link to it stays a link.
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    use std::io::Write as _;
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().map_or_else(|| PathBuf::from("."), Path::to_owned);
+    std::fs::create_dir_all(&folder)?;
+    let mut temporary = tempfile::NamedTempFile::new_in(&folder)?;
+    temporary.write_all(text.as_bytes())?;
+    if let Ok(metadata) = std::fs::metadata(&path) {
+        temporary.as_file().set_permissions(metadata.permissions())?;
+    }
+    temporary.as_file().sync_all()?;
+    temporary.persist(&path)?;
+    Ok(())
+}
