@@ -19,6 +19,7 @@ use dsh_llm::adapter::{Adapter, Chunks, Offer, Request};
 use dsh_llm::models::LLM;
 use dsh_protocol::content::{BlockKind, Chunk, ContentBlock, FinishReason};
 use dsh_protocol::ids::SessionId;
+use dsh_protocol::message::Source;
 use dsh_protocol::params::session::Delivery;
 use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_protocol::turn::{Budget, NoTurn, Outcome, TurnEnd};
@@ -92,7 +93,8 @@ fn start_listener(context: Context, _: Value) -> BoxFuture<'static, Result<(), S
         let prompted = Arc::new(Mutex::new(String::new()));
         let prompt = Arc::clone(&prompted);
         PRE_STEP.listen(&context, Position::Last, move |event| {
-            for message in &event.claimed {
+            let users = event.claimed.iter().filter(|message| message.source == Source::User);
+            for message in users {
                 *prompt.lock().unwrap() = text(&message.content);
             }
             let said = prompt.lock().unwrap().clone();
@@ -101,7 +103,7 @@ fn start_listener(context: Context, _: Value) -> BoxFuture<'static, Result<(), S
             async move { Ok(reason) }
         })?;
         PRE_EXECUTE.listen(&context, Position::Last, |event| async move {
-            let path = event.arguments["filePath"].as_str().unwrap_or_default();
+            let path = event.arguments["file_path"].as_str().unwrap_or_default();
             assert!(path != "panic.txt", "told to");
             let message = format!("{} must not open {path}", event.name);
             Ok(path.contains("secret").then_some(Refusal { message }))
@@ -116,8 +118,11 @@ fn start_listener(context: Context, _: Value) -> BoxFuture<'static, Result<(), S
             let said = prompted.lock().unwrap().clone();
             let insists = said.strip_prefix("insist ").and_then(|times| times.parse().ok());
             let goes_on = insists.is_some_and(|times: u64| event.rounds < times);
-            let content = vec![ContentBlock::text("Look again.")];
-            let go_on = GoOn { plugin: "listener".to_owned(), form: None, content };
+            let go_on = GoOn {
+                plugin: "listener".to_owned(),
+                form: None,
+                content: vec![ContentBlock::text("Look again.")],
+            };
             async move {
                 if said == "fail at the end" {
                     return Err("told to".to_owned());
@@ -256,7 +261,7 @@ fn reads(paths: &[&str]) -> Vec<Chunk> {
     for (index, path) in (0..).zip(paths) {
         let (id, name) = (Some(format!("call-{index}").into()), Some("read".to_owned()));
         chunks.push(Chunk::BlockStart { index, block: BlockKind::ToolCall, id, name });
-        let arguments_delta = json!({ "filePath": path }).to_string();
+        let arguments_delta = json!({ "file_path": path }).to_string();
         chunks.push(Chunk::ToolCallDelta { index, arguments_delta });
     }
     chunks.push(Chunk::Finish { reason: FinishReason::ToolCalls, error: None });

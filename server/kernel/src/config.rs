@@ -1,11 +1,14 @@
 //! What a plugin's rows may say, and what is wrong with what they do say.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+use crate::panics;
 
 mod check;
 
@@ -43,10 +46,16 @@ impl ConfigSpec {
         Self { also, ..self }
     }
 
-    /// Every problem of a configuration.
+    /// Every problem of a configuration. A check that panics is one.
     pub fn problems(&self, config: &Value) -> Vec<ConfigProblem> {
-        let problems = (self.check)(config);
-        if problems.is_empty() { (self.also)(config) } else { problems }
+        let checking = AssertUnwindSafe(|| {
+            let problems = (self.check)(config);
+            if problems.is_empty() { (self.also)(config) } else { problems }
+        });
+        catch_unwind(checking).unwrap_or_else(|panic| {
+            let message = format!("the check panicked: {}", panics::message(&*panic));
+            vec![ConfigProblem { path: KeyPath::default(), message }]
+        })
     }
 }
 

@@ -305,7 +305,8 @@ impl Graph {
         fibers.sort_by_key(|(slot, fiber)| (fiber.position, **slot));
         let statuses = fibers.into_iter().map(|(slot, fiber)| {
             let waits = fiber.state == PluginState::Pending;
-            let provides = self.services.iter().filter(|(_, it)| it.owner.slot == *slot);
+            let active = fiber.state == PluginState::Active;
+            let provides = self.services.iter().filter(|(_, it)| active && it.owner.slot == *slot);
             PluginStatus {
                 id: fiber.leaf.id.clone(),
                 name: fiber.leaf.name.clone(),

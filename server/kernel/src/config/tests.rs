@@ -114,6 +114,8 @@ fn a_further_check_words_its_own_problems() {
     let shown: Vec<String> =
         spec.problems(&json!({ "rounds": 1 })).iter().map(ToString::to_string).collect();
     assert_eq!(shown, ["`agents[0].name`: is reserved"]);
+    let broken = SPEC.and(|_| panic!("oh")).problems(&json!({ "rounds": 1 }));
+    assert_eq!(broken[0].to_string(), "the check panicked: oh");
 }
 
 #[test]

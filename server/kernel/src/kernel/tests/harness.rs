@@ -122,7 +122,7 @@ fn behave(
         let undone = format!("{row} undone");
         context.keep(Registration::new(move || noted.note(undone)))?;
         let name = config.takes.clone().unwrap_or_else(|| row.clone());
-        context.keep(world.names.register(&name, row.clone())?)?;
+        context.keep(world.names.register(&name, format!("{row}{finds}"))?)?;
         undo_as_told(&context, &config, &world)?;
         for service in provides {
             let facts = json!({ "path": format!("/{row}/{}", config.value) });
