@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use dsh_agent::agent::{Agent, Prompt};
+use dsh_agent::agent::{Agent, Cancel, Prompt};
 use dsh_agent::agents::{AGENTS, NewSession};
 use dsh_agent::hooks::{
-    GoOn, HOOKS, PRE_EXECUTE, PRE_STEP, RESULT, Refusal, Rejection, TURN_STOPPING,
+    EXECUTE, GoOn, HOOKS, PRE_EXECUTE, PRE_STEP, RESULT, Refusal, Rejection, TURN_STOPPING,
 };
 use dsh_agent::host::{HOST, Host, Observer, time_ordered_ids};
 use dsh_agent::wait::wait;
@@ -22,7 +22,7 @@ use dsh_protocol::ids::SessionId;
 use dsh_protocol::message::Source;
 use dsh_protocol::params::session::Delivery;
 use dsh_protocol::session::{SessionInfo, SessionStatus};
-use dsh_protocol::turn::{Budget, NoTurn, Outcome, TurnEnd};
+use dsh_protocol::turn::{AbortReason, Budget, NoTurn, Outcome, TurnEnd};
 use dsh_runtime::buffers::OpenBuffers;
 use dsh_session::clock::system;
 use dsh_tests::rules;
@@ -107,6 +107,21 @@ fn start_listener(context: Context, _: Value) -> BoxFuture<'static, Result<(), S
             assert!(path != "panic.txt", "told to");
             let message = format!("{} must not open {path}", event.name);
             Ok(path.contains("secret").then_some(Refusal { message }))
+        })?;
+        EXECUTE.listen(&context, Position::Last, |mut called, next| async move {
+            let path = called.arguments["file_path"].as_str().unwrap_or_default().to_owned();
+            assert!(path != "break.txt", "told to");
+            if path == "alias.txt" {
+                called.arguments["file_path"] = json!("open.txt");
+            }
+            if path == "hang.txt" {
+                std::future::pending::<()>().await;
+            }
+            let mut outcome = next.run(called).await;
+            if path == "alias.txt" {
+                outcome.content.push(ContentBlock::text("(an alias)"));
+            }
+            outcome
         })?;
         let heard = Arc::clone(&script);
         RESULT.listen(&context, Position::Last, move |event| {
@@ -220,6 +235,14 @@ impl Stage {
         events.iter().map(|event| serde_json::to_value(event.as_ref()).unwrap()).collect()
     }
 
+    /// Waits until an event of a type is in the log.
+    async fn until(&self, name: &str) {
+        let mut events = self.agent.log().watch();
+        while !self.events().iter().any(|event| event["type"] == name) {
+            events.changed().await.unwrap();
+        }
+    }
+
     fn heard(&self) -> Vec<String> {
         std::mem::take(&mut *self.script.heard.lock().unwrap())
     }
@@ -229,8 +252,8 @@ impl Stage {
         let events = self.events();
         let results = events.iter().filter(|event| event["type"] == "tool/result");
         let text = |event: &Value| {
-            let content = &event["data"]["message"]["content"][0]["content"][0];
-            content["text"].as_str().unwrap().to_owned()
+            let content = event["data"]["message"]["content"][0]["content"].as_array().unwrap();
+            content.iter().map(|block| block["text"].as_str().unwrap()).collect()
         };
         results.map(text).collect()
     }
@@ -303,6 +326,29 @@ async fn a_plugin_can_refuse_a_tool_call_and_hears_of_every_result() {
 }
 
 #[tokio::test]
+async fn a_plugin_stands_around_tool_calls() {
+    let stage = stage(5).await;
+    let answers = vec![reads(&["alias.txt", "break.txt"]), says("Done.")];
+    assert_eq!(stage.prompt("read", answers).await, Outcome::Turn(TurnEnd::Completed));
+    let results = stage.results();
+    assert!(results[0].contains("1: open") && results[0].ends_with("(an alias)"), "{}", results[0]);
+    assert!(results[1].starts_with("Error: the tool failed unexpectedly"), "{}", results[1]);
+}
+
+#[tokio::test]
+async fn a_plugin_that_hangs_around_a_call_is_left_behind_by_a_cancel() {
+    let stage = stage(5).await;
+    *stage.script.answers.lock().unwrap() = vec![reads(&["hang.txt"])].into();
+    stage.agent.prompt(prompt("read")).await.unwrap();
+    stage.until("tool/call").await;
+    let cancel = Cancel { turn: None, keep_queue: false, reason: AbortReason::User };
+    stage.agent.cancel(cancel).await.unwrap();
+    wait(&stage.agent, None).await.unwrap();
+    assert_eq!(stage.last_end(), json!({ "kind": "aborted", "reason": "user" }));
+    assert_eq!(stage.results(), ["Error: the call was cancelled"]);
+}
+
+#[tokio::test]
 async fn a_plugin_can_keep_a_turn_going_as_often_as_the_budget_allows() {
     let stage = stage(2).await;
     let outcome = stage.prompt("insist 1", vec![says("One."), says("Two.")]).await;
@@ -344,10 +390,7 @@ async fn held(stage: &Stage) -> Arc<Notify> {
     *stage.script.gate.lock().unwrap() = Some(Arc::clone(&gate));
     *stage.script.answers.lock().unwrap() = vec![says("Hi.")].into();
     stage.agent.prompt(prompt("hello")).await.unwrap();
-    let mut events = stage.agent.log().watch();
-    while !stage.events().iter().any(|event| event["type"] == "assistant/chunk") {
-        events.changed().await.unwrap();
-    }
+    stage.until("assistant/chunk").await;
     gate
 }
 

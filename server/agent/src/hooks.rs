@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dsh_kernel::hooks::{Declaration, Observe, Serial};
+use dsh_kernel::hooks::{Declaration, Observe, Serial, Waterfall};
 use dsh_protocol::content::ContentBlock;
 use dsh_protocol::ids::{CallId, ModelId, SessionId};
 use dsh_protocol::message::Message;
@@ -27,6 +27,14 @@ pub const TURN_STOPPING: Serial<TurnStopping, GoOn> = Serial::new(
      logged and the turn ends.",
 );
 
+/// Stands around each model's tool call that runs.
+pub const EXECUTE: Waterfall<ToolCalled, ToolOutcome> = Waterfall::new(
+    "tools/execute",
+    "Around a model's tool call that nobody refused. A listener may change the call on its way in and the \
+     outcome on its way out, or answer by itself. One that panics makes the call fail; after a cancel one that \
+     does not return is left behind.",
+);
+
 /// Asked before a model's tool call runs.
 pub const PRE_EXECUTE: Serial<ToolCalled, Refusal> = Serial::new(
     "tools/pre-execute",
@@ -45,6 +53,7 @@ pub const RESULT: Observe<ToolAnswered> = Observe::new(
 pub const HOOKS: &[Declaration] = &[
     PRE_STEP.declaration(),
     TURN_STOPPING.declaration(),
+    EXECUTE.declaration(),
     PRE_EXECUTE.declaration(),
     RESULT.declaration(),
 ];

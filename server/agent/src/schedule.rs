@@ -1,6 +1,7 @@
 //! Runs the tool calls of one answer: side by side where they allow it, logged in the model's order.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use dsh_kernel::hooks::Hooks;
 use dsh_protocol::content::ContentBlock;
@@ -14,13 +15,16 @@ use futures_util::stream::FuturesUnordered;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::hooks::{At, PRE_EXECUTE, RESULT, ToolAnswered, ToolCalled};
+use crate::hooks::{At, EXECUTE, PRE_EXECUTE, RESULT, ToolAnswered, ToolCalled};
 use crate::host::NewId;
 use crate::tools::{ToolOutcome, Tools, parse_arguments};
 
 /// Past this size the typed value is left out of the log: it is there for display, and the model's text is
 /// logged anyway. In bytes of JSON.
 const META_BYTES: usize = 64 * 1024;
+
+/// How long listeners around a cancelled call may take to return; the call itself has less.
+const CANCEL_GRACE: Duration = Duration::from_millis(800);
 
 /// A call that a model asked for.
 pub(crate) struct Call {
@@ -90,7 +94,7 @@ impl Schedule<'_> {
         };
         match self.refused(call, &arguments).await {
             Some(outcome) => outcome,
-            None => self.tools.call(&call.name, arguments, self.cancel).await,
+            None => self.execute(call, arguments).await,
         }
     }
 
@@ -99,13 +103,7 @@ impl Schedule<'_> {
         if !PRE_EXECUTE.is_heard(self.hooks) {
             return None;
         }
-        let event = ToolCalled {
-            at: self.at(),
-            call_id: call.id.clone(),
-            name: call.name.clone(),
-            arguments: arguments.clone(),
-            cancel: self.cancel.clone(),
-        };
+        let event = self.called(call, arguments.clone());
         let decision = tokio::select! {
             biased;
             () = self.cancel.cancelled() => return Some(ToolOutcome::not_dispatched()),
@@ -117,6 +115,39 @@ impl Schedule<'_> {
                 tracing::error!(%error, "a tool call is refused");
                 Some(ToolOutcome::broken("the call could not be checked; try another way"))
             }
+        }
+    }
+
+    /// Runs a call, and whatever plugins put around it.
+    async fn execute(&self, call: &Call, arguments: Value) -> ToolOutcome {
+        if !EXECUTE.is_heard(self.hooks) {
+            return self.tools.call(&call.name, arguments, self.cancel).await;
+        }
+        let tools = self.tools.clone();
+        let innermost = move |called: ToolCalled| async move {
+            tools.call(&called.name, called.arguments, &called.cancel).await
+        };
+        let left_behind = async {
+            self.cancel.cancelled().await;
+            tokio::time::sleep(CANCEL_GRACE).await;
+        };
+        let executed = tokio::select! {
+            executed = EXECUTE.dispatch(self.hooks, self.called(call, arguments), innermost) => executed,
+            () = left_behind => return ToolOutcome::aborted(),
+        };
+        executed.unwrap_or_else(|error| {
+            tracing::error!(%error, "a tool call fails");
+            ToolOutcome::broken("the tool failed unexpectedly; try another way")
+        })
+    }
+
+    fn called(&self, call: &Call, arguments: Value) -> ToolCalled {
+        ToolCalled {
+            at: self.at(),
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            arguments,
+            cancel: self.cancel.clone(),
         }
     }
 

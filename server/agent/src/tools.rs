@@ -56,6 +56,11 @@ impl ToolOutcome {
         ))
     }
 
+    /// A call that was cancelled while it ran.
+    pub(crate) fn aborted() -> Self {
+        Self::failed(&ToolFailure::new(ToolErrorCode::Aborted, "the call was cancelled"))
+    }
+
     /// A call that failed in a way that has no code.
     pub(crate) fn broken(message: &str) -> Self {
         Self {
@@ -182,7 +187,7 @@ async fn run(tool: Arc<dyn Tool>, arguments: Value, cancel: &CancellationToken) 
         }
         (_, _) => {
             body.abort();
-            ToolOutcome::failed(&ToolFailure::new(ToolErrorCode::Aborted, "the call was cancelled"))
+            ToolOutcome::aborted()
         }
     }
 }
