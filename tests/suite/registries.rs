@@ -1,14 +1,20 @@
 //! Whoever registers something takes it back by dropping the registration: every registry is then as it was.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use dsh_agent::hooks::{HOOKS, PRE_EXECUTE, PRE_STEP, RESULT, TURN_STOPPING};
 use dsh_agent::host::Observer as _;
-use dsh_agent::prompt::{Section, SystemPrompt};
+use dsh_agent::prompt::{SYSTEM_PROMPT, Section, SystemPrompt};
 use dsh_agent::tool::{Tool, ToolContext, ToolFailure, ToolOutput};
-use dsh_agent::tools::Tools;
+use dsh_agent::tools::{TOOLS, Tools};
+use dsh_kernel::hooks::Position;
+use dsh_kernel::plugin::{Plugin, Row, StartError};
 use dsh_kernel::registration::Registration;
+use dsh_kernel::{Context, Kernel, PluginState};
 use dsh_llm::adapter::{Adapter, Chunks, Offer, Request};
-use dsh_llm::models::Models;
+use dsh_llm::models::{LLM, Models};
+use dsh_plugins::PLUGINS;
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::notifications::Notification;
 use dsh_protocol::params::model::Modality;
@@ -22,6 +28,8 @@ use dsh_tests::world::World;
 use futures_util::stream;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+
+use crate::product;
 
 struct Nothing(ToolDefinition);
 
@@ -167,4 +175,156 @@ async fn a_closed_runtime_leaves_no_tool_no_model_and_no_session() {
     assert!(tools.list().is_empty());
     assert!(models.list(&default).await.is_empty());
     assert_eq!((agents.count(), runtime.session_count()), (0, 0));
+}
+
+fn listen(
+    context: Context,
+    _: Value,
+) -> futures_util::future::BoxFuture<'static, Result<(), StartError>> {
+    Box::pin(async move {
+        PRE_STEP.listen(&context, Position::Last, |_| async { Ok(None) })?;
+        PRE_EXECUTE.listen(&context, Position::First, |_| async { Ok(None) })?;
+        TURN_STOPPING.listen(&context, Position::Last, |_| async { Ok(None) })?;
+        RESULT.listen(&context, Position::First, |_| async { Ok(()) })?;
+        Ok(())
+    })
+}
+
+/// The registries of one moment. They outlive the rows that provide them.
+struct Registries {
+    tools: Option<Arc<Tools>>,
+    models: Option<Arc<Models>>,
+    prompt: Option<Arc<SystemPrompt>>,
+}
+
+impl Registries {
+    fn of(kernel: &Kernel) -> Self {
+        let (tools, models) = (kernel.get(&TOOLS), kernel.get(&LLM));
+        Self { tools, models, prompt: kernel.get(&SYSTEM_PROMPT) }
+    }
+
+    /// Which of these names are taken, each with the registry. A name is taken if nobody else gets it.
+    fn taken(&self, names: &BTreeSet<String>) -> BTreeSet<String> {
+        let mut taken = BTreeSet::new();
+        for name in names {
+            let section = Section { name: name.clone(), order: 0, text: String::new() };
+            let adapter = self.models.as_ref().is_some_and(|it| it.adapter(name).is_some());
+            let section = self.prompt.as_ref().is_some_and(|it| it.register(section).is_err());
+            let all = [("adapter", adapter), ("section", section)];
+            let those = all.into_iter().filter(|(_, is_there)| *is_there);
+            taken.extend(those.map(|(kind, _)| format!("{kind} {name}")));
+        }
+        let tools = self.tools.iter().flat_map(|tools| tools.list());
+        taken.extend(tools.map(|tool| format!("tool {}", tool.definition.name)));
+        taken
+    }
+}
+
+/// Everything that stands in some registry of a tree, each entry with the row that put it there.
+fn entries(kernel: &Kernel, names: &BTreeSet<String>) -> BTreeMap<String, Vec<String>> {
+    let mut entries: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for entry in Registries::of(kernel).taken(names) {
+        entries.insert(entry, Vec::new());
+    }
+    for status in kernel.plugins() {
+        for service in status.provides {
+            entries.entry(format!("service {service}")).or_default().push(status.id.clone());
+        }
+        for label in status.effects {
+            // A name is that of the registration, whichever registry it is in.
+            let name = label.trim_matches('`');
+            for (entry, owners) in &mut entries {
+                if entry.split_once(' ').is_some_and(|(_, of_entry)| of_entry == name) {
+                    owners.push(status.id.clone());
+                }
+            }
+        }
+    }
+    for hook in HOOKS {
+        for row in kernel.hooks().rows(hook.name) {
+            entries.entry(format!("hook {}", hook.name)).or_default().push(row);
+        }
+    }
+    entries
+}
+
+/// The rows that cannot run without a row: those that need a service of it, and so on.
+fn dependents(of: &str, rows: &[Row], plugins: &[Plugin]) -> BTreeSet<String> {
+    let plugin = |row: &Row| plugins.iter().find(|plugin| plugin.name == row.name).unwrap();
+    let mut down = BTreeSet::from([of.to_owned()]);
+    loop {
+        let gone: BTreeSet<&str> = rows
+            .iter()
+            .filter(|row| down.contains(&row.id))
+            .flat_map(|row| plugin(row).provides)
+            .copied()
+            .collect();
+        let needs = |row: &&Row| plugin(row).inject.iter().any(|name| gone.contains(name));
+        let more: Vec<String> = rows.iter().filter(needs).map(|row| row.id.clone()).collect();
+        let before = down.len();
+        down.extend(more);
+        if down.len() == before {
+            return down;
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_row_takes_exactly_its_entries_out_of_every_registry_and_brings_them_back() {
+    let world = World::new();
+    let listener = Plugin::new("listener", listen);
+    let plugins = [PLUGINS, &[listener]].concat();
+    let rows = product::rows(
+        &world,
+        "- insert: [{ id: listener }]\n- { id: system-prompt, merge: { persona: Calm. } }",
+    );
+    let kernel = product::mount(&world, rows.clone(), &plugins).await;
+    let labels = kernel.plugins().into_iter().flat_map(|status| status.effects);
+    let names: BTreeSet<String> = labels.map(|label| label.trim_matches('`').to_owned()).collect();
+    let all = entries(&kernel, &names);
+    for (entry, owners) in &all {
+        assert_eq!(owners.len(), 1, "{entry} is of {owners:?}");
+    }
+    for kind in ["adapter", "hook", "section", "service", "tool"] {
+        assert!(all.keys().filter(|entry| entry.starts_with(kind)).count() > 1, "{kind}: {all:?}");
+    }
+    for row in &rows {
+        let id = &row.id;
+        let before = Registries::of(&kernel);
+        let down = dependents(id, &rows, &plugins);
+        let mut without = rows.clone();
+        without.iter_mut().find(|row| row.id == *id).unwrap().disabled = true;
+        kernel.update(without).await.unwrap();
+        for status in kernel.plugins() {
+            let expected = match status.state {
+                PluginState::Disposed => status.id == *id,
+                PluginState::Pending => status.id != *id && down.contains(&status.id),
+                PluginState::Active => !down.contains(&status.id),
+                PluginState::Loading | PluginState::Failed | PluginState::Unloading => false,
+            };
+            assert!(expected, "without `{id}`: {status:?}");
+        }
+        let mut left = all.clone();
+        left.retain(|_, owners| !down.contains(&owners[0]));
+        assert_eq!(entries(&kernel, &names), left, "without `{id}`");
+        // Whoever holds a registry of before finds nothing more in it than the tree has.
+        let held: BTreeSet<String> = left.into_keys().collect();
+        let forgotten = before.taken(&names);
+        assert!(forgotten.is_subset(&held), "without `{id}`: {forgotten:?} and {held:?}");
+        kernel.update(rows.clone()).await.unwrap();
+        assert_eq!(entries(&kernel, &names), all, "with `{id}` again");
+    }
+    let before = Registries::of(&kernel);
+    kernel.dispose().await;
+    assert_eq!(before.taken(&names), BTreeSet::new());
+    assert_eq!(before.prompt.unwrap().assemble(&[]).unwrap(), None);
+    assert_eq!(entries(&kernel, &names), BTreeMap::new());
+    for status in kernel.plugins() {
+        assert_eq!(
+            (status.state, status.effects),
+            (PluginState::Disposed, vec![]),
+            "{}",
+            status.id
+        );
+    }
 }

@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -7,7 +8,12 @@ use clap::{Args, Parser, Subcommand};
 
 /// An agent server for editors: it reads, greps and globs in one folder, and every answer can be checked.
 #[derive(Parser)]
-#[command(name = "dsh-ls", version = env!("CARGO_PKG_VERSION"), arg_required_else_help = true)]
+#[command(
+    name = "dsh-ls",
+    version = env!("CARGO_PKG_VERSION"),
+    arg_required_else_help = true,
+    after_help = "`dsh-ls --dump-config` is `dsh-ls config dump`."
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -21,7 +27,12 @@ pub(crate) enum Command {
     Lsp(LspArgs),
     /// Serves a script over stdio, one JSON object to a line
     Rpc(RpcArgs),
-    /// Prints the definition of the wire
+    /// Prints, checks or changes the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Says what is configured, what runs, what a model sees, what was used, and what needs attention
+    Doctor(DoctorArgs),
+    /// Prints the definition of the wire or of the configuration
     Schema(SchemaArgs),
 }
 
@@ -84,8 +95,61 @@ pub(crate) struct RpcArgs {
     pub(crate) server: ServerArgs,
 }
 
+#[derive(Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Prints the rows as they would be mounted, as a patch file
+    Dump(DumpArgs),
+    /// Prints everything that is wrong with the configuration
+    Check(CheckArgs),
+    /// Sets one value of a row in the home's patch file
+    Set(SetArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct DumpArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// Say in comments which file each row comes from and which changed it
+    #[arg(long)]
+    pub(crate) origin: bool,
+    /// The rows that come with the program, without anybody's patches
+    #[arg(long)]
+    pub(crate) default: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct SetArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// The row's id and the key of its configuration
+    #[arg(value_name = "ROW.KEY")]
+    pub(crate) key: String,
+    /// `true`, `5`, `text`, `"text"`, `[a, b]` or `{a: 1}`; `null` takes the key away
+    #[arg(allow_negative_numbers = true)]
+    pub(crate) value: String,
+}
+
+#[derive(Args)]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Args)]
 #[group(required = true, multiple = false)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "clap reads one flag into each, and one is given"
+)]
 pub(crate) struct SchemaArgs {
     /// JSON Schema
     #[arg(long)]
@@ -96,6 +160,43 @@ pub(crate) struct SchemaArgs {
     /// Lua annotations
     #[arg(long)]
     pub(crate) lua: bool,
+    /// JSON Schema of patch files
+    #[arg(long)]
+    pub(crate) config: bool,
+}
+
+/// The command line with `--dump-config` in the place of a command spelled out.
+pub(crate) fn spelled_out(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.collect();
+    let names_a_command =
+        arguments.get(1).is_none_or(|first| !first.as_encoded_bytes().starts_with(b"-"));
+    let at = arguments
+        .iter()
+        .take_while(|argument| *argument != "--")
+        .position(|argument| argument == "--dump-config");
+    if let (false, Some(at)) = (names_a_command, at) {
+        arguments.remove(at);
+        arguments.splice(1..1, ["config".into(), "dump".into()]);
+    }
+    arguments
+}
+
+/// Writes to standard output. A reader that has seen enough, as `head` has, is no error.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(anyhow::Error::new(error).context("cannot write to standard output"))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Text that cannot command a terminal.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars()
+        .map(|char| if char.is_control() && !"\n\t".contains(char) { '\u{fffd}' } else { char })
+        .collect()
 }
 
 /// Tells a person on standard error. That it cannot be told is no reason to fail.

@@ -10,6 +10,8 @@ use dsh_protocol::ids::ModelId;
 use dsh_runtime::runtime::{EDITOR_PROFILE, HEADLESS_PROFILE, Runtime, RuntimeConfig};
 
 mod cli;
+mod config;
+mod doctor;
 mod doors;
 mod logging;
 mod run;
@@ -22,7 +24,7 @@ use cli::{Cli, Command, ServerArgs};
 const BAD_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(cli::spelled_out(std::env::args_os()));
     match start(cli.command) {
         Ok(code) => code,
         Err(error) => {
@@ -49,6 +51,8 @@ fn start(command: Command) -> anyhow::Result<ExitCode> {
             let runtime = runtime(&args.server, Folders::Named, EDITOR_PROFILE)?;
             block_on(doors::lsp(runtime))
         }
+        Command::Config(command) => config::run(command),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Schema(args) => schema::print(&args),
     }
 }
@@ -76,6 +80,28 @@ enum Folders {
 }
 
 fn runtime(args: &ServerArgs, which: Folders, profile: &str) -> anyhow::Result<Runtime> {
+    let runtime = Runtime::new(runtime_config(args, profile)?);
+    for folder in folders(args, which)? {
+        runtime.open_folder(&folder.to_string_lossy())?;
+    }
+    Ok(runtime)
+}
+
+/// The folders that are open from the start, absolute.
+fn folders(args: &ServerArgs, which: Folders) -> anyhow::Result<Vec<PathBuf>> {
+    let mut folders = args.workspace.clone();
+    if folders.is_empty() && which == Folders::OrCurrent {
+        folders.push(PathBuf::from("."));
+    }
+    let absolute = |folder: &PathBuf| {
+        std::path::absolute(folder)
+            .with_context(|| format!("`{}` is not a folder's name", folder.display()))
+    };
+    folders.iter().map(absolute).collect()
+}
+
+/// What the command line and the environment say of a runtime.
+fn runtime_config(args: &ServerArgs, profile: &str) -> anyhow::Result<RuntimeConfig> {
     let mut config = RuntimeConfig::new(home(args)?);
     config.sources.profile = args.profile.clone().unwrap_or_else(|| profile.to_owned());
     let absolute = |path| std::path::absolute(path).context("--patch");
@@ -84,17 +110,7 @@ fn runtime(args: &ServerArgs, which: Folders, profile: &str) -> anyhow::Result<R
     if let Some(name) = std::env::var("DSH_LS_MODEL").ok().filter(|name| !name.trim().is_empty()) {
         config.environment_model = Some(parse_model(&name).context("DSH_LS_MODEL")?);
     }
-    let runtime = Runtime::new(config);
-    let mut folders = args.workspace.clone();
-    if folders.is_empty() && which == Folders::OrCurrent {
-        folders.push(PathBuf::from("."));
-    }
-    for folder in folders {
-        let path = std::path::absolute(&folder)
-            .with_context(|| format!("`{}` is not a folder's name", folder.display()))?;
-        runtime.open_folder(&path.to_string_lossy())?;
-    }
-    Ok(runtime)
+    Ok(config)
 }
 
 fn parse_model(name: &str) -> anyhow::Result<ModelId> {

@@ -1,21 +1,21 @@
-//! `dsh-ls schema`: prints the definition of the wire as the editors have it.
+//! `dsh-ls schema`: prints the definition of the wire as the editors have it, and of the configuration.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use dsh_protocol::schema::{JSON, LUA, TYPESCRIPT};
 
-use crate::cli::SchemaArgs;
+use crate::cli::{self, SchemaArgs};
+
+/// The JSON Schema of patch files. The suite compares it with the plugins and rewrites it.
+const CONFIGURATION: &str = include_str!("../../configuration.schema.json");
 
 pub(crate) fn print(args: &SchemaArgs) -> anyhow::Result<ExitCode> {
-    let text = match (args.json, args.ts) {
-        (true, _) => JSON,
-        (false, true) => TYPESCRIPT,
-        (false, false) => LUA,
+    let text = match (args.json, args.ts, args.lua) {
+        (true, _, _) => JSON,
+        (false, true, _) => TYPESCRIPT,
+        (false, false, true) => LUA,
+        (false, false, false) => CONFIGURATION,
     };
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        // A reader that has seen enough, as `head` has, is no error.
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
-        Ok(()) | Err(_) => Ok(ExitCode::SUCCESS),
-    }
+    cli::print(text)?;
+    Ok(ExitCode::SUCCESS)
 }

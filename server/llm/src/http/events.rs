@@ -80,7 +80,9 @@ where
 
     fn silent(&self) -> ModelFailure {
         let quiet = self.data_at.elapsed();
-        failure("TIMEOUT", format!("the model sent no data for {} s", quiet.as_secs()))
+        // As the row says it, without what the clock adds.
+        let seconds = (quiet.as_secs_f64() * 10.0).round() / 10.0;
+        failure("TIMEOUT", format!("the model sent no data for {seconds} s"))
     }
 }
 

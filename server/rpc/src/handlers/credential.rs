@@ -19,7 +19,9 @@ pub(crate) async fn set(cx: &Cx, params: CredentialSetParams) -> Result<NoParams
     let credentials = credentials(cx).await?;
     credentials.set(&params.name, &params.value).map_err(|error| match error {
         CredentialError::Missing(_) => RpcError::invalid_params("`value` must not be empty"),
-        error => failed(&error),
+        error @ (CredentialError::Invalid(_)
+        | CredentialError::File(_)
+        | CredentialError::NotKept) => failed(&error),
     })?;
     Ok(NoParams {})
 }
