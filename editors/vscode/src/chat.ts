@@ -1,0 +1,210 @@
+/** The chat of one window: joins the conversation, the server, the view and the settings. */
+import { randomUUID } from "node:crypto";
+import { basename } from "node:path";
+import * as vscode from "vscode";
+import type { ContentBlock, ModelId, SessionId, SessionNewParams } from "#protocol";
+import { Conversation } from "./client/conversation.ts";
+import { describe, type Rpc } from "./client/rpc.ts";
+import { currentFolder, diskFolders } from "./folders.ts";
+import { openCitation } from "./open.ts";
+import { Panel } from "./panel.ts";
+import { Server } from "./server.ts";
+import type { Action, Attachment, ChatState, FromView, ServerState } from "./view/messages.ts";
+
+/** Where the id of the session that a window shows is kept. */
+const SESSION = "session";
+
+/** What commands and the view act on. */
+export class Chat implements vscode.Disposable {
+  readonly panel: Panel;
+  readonly server: Server;
+  readonly conversation: Conversation;
+  /** The server that runs now. */
+  rpc: Rpc | undefined;
+  private state: ServerState = { kind: "starting" };
+  private folder: vscode.WorkspaceFolder | undefined;
+  private attachment: Attachment | undefined;
+  private defaultModel: ModelId | undefined;
+  private isStarted = false;
+
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly act: (action: Action) => void,
+  ) {
+    this.panel = new Panel(context.extensionUri, (message) => this.take(message));
+    this.conversation = new Conversation(
+      {
+        event: (event) => {
+          this.panel.sendEvent(event);
+          if (event.type === "turn/start" || event.type === "turn/end") this.tellRunning();
+        },
+        lagged: () => this.panel.send({ type: "lagged" }),
+        replaced: () => {
+          this.tellRunning();
+          this.showAll();
+        },
+        info: () => {
+          void context.workspaceState.update(SESSION, this.conversation.info?.sessionId);
+          this.showChat();
+        },
+      },
+      randomUUID,
+    );
+    this.server = new Server({
+      state: (state) => this.serverState(state),
+      connected: (rpc) => void this.connected(rpc),
+      disconnected: () => {
+        this.rpc = undefined;
+        this.conversation.disconnect();
+      },
+      notification: (notification) => this.conversation.receive(notification),
+    });
+  }
+
+  async dispose(): Promise<void> {
+    await this.server.dispose();
+  }
+
+  /** Starts the server the first time that something needs it. */
+  start(): void {
+    if (this.isStarted) return;
+    this.isStarted = true;
+    const saved = this.context.workspaceState.get<SessionId>(SESSION);
+    if (saved !== undefined) void this.conversation.open(saved);
+    void this.server.start();
+  }
+
+  /** Leaves the session; the next question begins another, in `folder`. */
+  async newSession(folder: vscode.WorkspaceFolder | undefined): Promise<void> {
+    this.folder = folder;
+    const left = this.conversation.leave();
+    await this.context.workspaceState.update(SESSION, undefined);
+    await left;
+  }
+
+  /** Names what the next question is about. */
+  attach(attachment: Attachment | undefined): void {
+    this.attachment = attachment;
+    this.showChat();
+  }
+
+  /** The folder of the session, else the one that the next session will be about. */
+  folderPath(): string | undefined {
+    const { info } = this.conversation;
+    if (info) return vscode.Uri.parse(info.workspace, true).fsPath;
+    return this.nextFolder()?.uri.fsPath;
+  }
+
+  /** The person's own choice of a model for new sessions, if there is one. */
+  chosenModel(): string | undefined {
+    return vscode.workspace.getConfiguration("dsh-ls").get("model", "").trim() || undefined;
+  }
+
+  /** Brings the view up to date after settings or folders have changed. */
+  showChat(): void {
+    this.panel.send({ type: "chat", chat: this.chatState() });
+  }
+
+  private nextFolder(): vscode.WorkspaceFolder | undefined {
+    const isOpen = this.folder && diskFolders().some(({ uri }) => uri.toString() === this.folder?.uri.toString());
+    return isOpen ? this.folder : currentFolder();
+  }
+
+  private take(message: FromView): void {
+    switch (message.type) {
+      case "ready":
+        this.start();
+        this.showAll();
+        return;
+      case "prompt":
+        void this.prompt(message.text);
+        return;
+      case "cancel":
+        this.act("cancel");
+        return;
+      case "detach":
+        this.attach(undefined);
+        return;
+      case "open": {
+        const folder = this.folderPath();
+        if (folder !== undefined) void openCitation(folder, message.citation);
+        return;
+      }
+      case "act":
+        this.act(message.action);
+    }
+  }
+
+  private async prompt(text: string): Promise<void> {
+    const { attachment } = this;
+    const content: ContentBlock[] = [{ type: "text", text }];
+    if (attachment) content.push(resource(attachment));
+    this.attachment = undefined;
+    this.showChat();
+    try {
+      await this.conversation.prompt(content, this.fresh());
+    } catch (error) {
+      this.attachment ??= attachment;
+      this.showChat();
+      this.panel.send({ type: "refused", text, reason: describe(error) });
+    }
+  }
+
+  private fresh(): SessionNewParams {
+    const workspace = this.nextFolder()?.uri.toString();
+    const model = this.chosenModel();
+    return { ...(workspace !== undefined && { workspace }), ...(model !== undefined && { model }) };
+  }
+
+  private async connected(rpc: Rpc): Promise<void> {
+    this.rpc = rpc;
+    const refuse = (error: unknown): void => this.panel.send({ type: "refused", text: "", reason: describe(error) });
+    await this.conversation.connect(rpc).catch(refuse);
+    await this.readDefaultModel(rpc).catch(refuse);
+  }
+
+  private async readDefaultModel(rpc: Rpc): Promise<void> {
+    const workspace = this.nextFolder()?.uri.toString();
+    if (workspace === undefined) return;
+    const { models } = await rpc.request("model/list", { workspace });
+    this.defaultModel = models.find((model) => model.default);
+    this.showChat();
+  }
+
+  private serverState(state: ServerState): void {
+    this.state = state;
+    this.conversation.expectNone(state.kind === "failed" ? new Error(state.message) : undefined);
+    this.showChat();
+  }
+
+  private showAll(): void {
+    this.panel.send({ type: "show", model: this.conversation.model, chat: this.chatState() });
+  }
+
+  private tellRunning(): void {
+    void vscode.commands.executeCommand("setContext", "dsh-ls.running", this.conversation.model.inTurn);
+  }
+
+  private chatState(): ChatState {
+    const folder = this.folderPath();
+    const { modelId } = this.conversation;
+    const next = this.chosenModel() ?? (this.defaultModel && nameOf(this.defaultModel));
+    const name = modelId ? nameOf(modelId) : next;
+    return {
+      server: this.state,
+      ...(folder !== undefined && { folder: basename(folder) }),
+      ...(name !== undefined && { model: { name, isOffline: name.startsWith("offline/") } }),
+      ...(this.attachment && { attachment: this.attachment }),
+    };
+  }
+}
+
+/** A model as a person names it. */
+export function nameOf({ provider, model }: ModelId): string {
+  return `${provider}/${model}`;
+}
+
+function resource({ uri, startLine, endLine }: Attachment): ContentBlock {
+  const range = startLine !== undefined && endLine !== undefined ? { range: { startLine, endLine } } : {};
+  return { type: "resource", uri, ...range };
+}

@@ -1,0 +1,184 @@
+/**
+ * Folds events into a model. Deterministic, without input or output: the same events give the same model in every
+ * editor, at once or one by one. Adding an event type is one entry of `folds`.
+ */
+import type { Event, Message, ToolResult } from "#protocol";
+import { foldChunk } from "./chunks.ts";
+import { blockKey, type Depth, type Item, type Model } from "./items.ts";
+import { claim, splice, takeClaimed } from "./queue.ts";
+import { textOfBlock, textOfBlocks, textOfMessage, isBlank } from "./text.ts";
+
+type EventOf<Type extends Event["type"]> = Extract<Event, { type: Type }>;
+type Folds = { [Type in Event["type"]]: (model: Model, event: EventOf<Type>) => void };
+type NewItem = Item extends infer Each ? (Each extends Item ? Omit<Each, "depth"> : never) : never;
+
+/** Adds one event. Events come in the order of `seq`; one that is known already changes nothing. */
+export function apply(model: Model, event: Event): void {
+  if (event.seq <= model.lastSeq) return;
+  model.lastSeq = event.seq;
+  if (event.type !== "assistant/chunk") model.settledSeq = event.seq;
+  if (typeof event.surfaceOp === "object") {
+    add(model, { type: "surface/replace", start: event.surfaceOp.start, end: event.surfaceOp.end });
+  }
+  // A newer server may send types that this client has never heard of.
+  const isKnown = Object.hasOwn(folds, event.type);
+  if (isKnown) (folds[event.type] as (model: Model, event: Event) => void)(model, event);
+}
+
+/** Forgets the chunks after the last other event, for a reader that goes on with another server: they may not be in the log. */
+export function rewind(model: Model): void {
+  model.lastSeq = model.settledSeq;
+  dropDrafts(model);
+}
+
+/** Notes that chunks of the running answer were left out. */
+export function noteLag(model: Model): void {
+  model.hasGap = true;
+}
+
+const folds: Folds = {
+  "turn/start": (model) => {
+    add(model, { type: "turn/start" });
+    model.inTurn = true;
+    model.asked = [];
+    model.claimed = [];
+  },
+  "turn/end": (model, { data }) => {
+    if (data.reason.kind === "interrupted") keepDrafts(model);
+    model.inTurn = false;
+    model.inStep = false;
+    dropDrafts(model);
+    add(model, { type: "turn/end", reason: data.reason });
+  },
+  "step/start": (model) => {
+    dropDrafts(model);
+    add(model, { type: "step/start" });
+    model.inStep = true;
+  },
+  "step/end": (model) => {
+    model.inStep = false;
+  },
+  "user/message": (model, { data }) => {
+    takeClaimed(model, data.id);
+    add(model, { type: "user/message", content: data.content, ...pluginOf(data) });
+  },
+  "assistant/chunk": (model, { data }) => {
+    foldChunk(model, data);
+  },
+  "assistant/message": (model, { data }) => {
+    dropDrafts(model);
+    data.message.content.forEach((block, index) => {
+      const key = blockKey(data.turn, data.step, index);
+      if (block.type === "tool-call") {
+        model.asked = model.asked.filter((call) => call.callId !== block.id);
+        model.asked.push({ callId: block.id, name: block.name, arguments: block.arguments });
+      } else if (block.type === "text" || block.type === "reasoning") {
+        if (!isBlank(block.text)) add(model, { type: "assistant/message", block: block.type, text: block.text, key });
+      } else {
+        add(model, { type: "assistant/message", block: "other", text: textOfBlock(block), key });
+      }
+    });
+    if (data.interrupted === true) add(model, { type: "assistant/interrupted" });
+  },
+  "tool/call": (model, { data }) => {
+    takeAsked(model, data.callId);
+    add(model, { type: "tool/call", callId: data.callId, name: data.name, arguments: data.arguments });
+  },
+  "tool/result": (model, { data }) => {
+    addResults(model, data);
+  },
+  "llm/retry": (model, { data }) => {
+    dropDrafts(model);
+    const { failure, retry, maxRetries } = data;
+    add(model, { type: "llm/retry", failure, retry, maxRetries });
+  },
+  "session/title": (model, { data }) => {
+    model.title = data.title;
+    add(model, { type: "session/title", title: data.title });
+  },
+  "session/model": (model, { data }) => {
+    add(model, { type: "session/model", model: data });
+  },
+  "agent/inbox/spliced": (model, { data }) => {
+    const removed = splice(model, data);
+    if (data.outcome === "canceled") removed.forEach((message) => addSpliced(model, "dropped", message));
+    else claim(model, removed);
+    // A prompt to an idle session is claimed at once and shown by its turn.
+    if (model.inTurn) data.inserted.forEach((message) => addSpliced(model, "queued", message));
+  },
+  "message/outcome": (model, { data }) => {
+    const message = takeClaimed(model, data.messageId);
+    const text = message ? ownText(message) : data.messageId;
+    add(model, { type: "message/outcome", text, kind: data.kind, reason: data.reason });
+  },
+  // These are about requests and logs; a reader of the answer needs nothing of them.
+  "request/header": nothing,
+  "request/context": nothing,
+  "llm/request": nothing,
+  "llm/retry-started": nothing,
+  "session/end-seed": nothing,
+};
+
+function nothing(): void {}
+
+function add(model: Model, item: NewItem): void {
+  const depth = (Number(model.inTurn) + Number(model.inStep)) as Depth;
+  model.items.push({ depth, ...item });
+}
+
+function addSpliced(model: Model, what: "dropped" | "queued", message: Message): void {
+  add(model, { type: "agent/inbox/spliced", what, messageId: message.id, text: ownText(message) });
+}
+
+function addResults(model: Model, data: ToolResult): void {
+  for (const block of data.message.content) {
+    if (block.type !== "tool-result") continue;
+    const asked = takeAsked(model, block.toolCallId);
+    if (asked) add(model, { type: "tool/call", ...asked });
+    const meta = data.meta as { value?: unknown } | undefined;
+    add(model, {
+      type: "tool/result",
+      callId: block.toolCallId,
+      text: textOfBlocks(block.content),
+      isError: block.isError === true,
+      ...(data.error && { code: data.error.code }),
+      ...(meta?.value !== undefined && { value: meta.value }),
+    });
+    answerCall(model, block.toolCallId);
+  }
+}
+
+/** Tells the newest call of that id where its result stands. */
+function answerCall(model: Model, callId: string): void {
+  const at = model.items.findLastIndex((item) => item.type === "tool/call" && item.callId === callId);
+  const call = model.items[at];
+  if (call?.type === "tool/call") model.items[at] = { ...call, result: model.items.length - 1 };
+}
+
+function takeAsked(model: Model, callId: string): Model["asked"][number] | undefined {
+  const asked = model.asked.find((call) => call.callId === callId);
+  if (asked) model.asked = model.asked.filter((call) => call !== asked);
+  return asked;
+}
+
+/** A person who has read half an answer keeps it. */
+function keepDrafts(model: Model): void {
+  for (const { block, text, key } of model.drafts) {
+    if (block !== "tool-call" && !isBlank(text)) add(model, { type: "assistant/chunk", block, text, key });
+  }
+}
+
+function dropDrafts(model: Model): void {
+  model.drafts = [];
+  model.hasGap = false;
+}
+
+function pluginOf(message: Message): { plugin?: string } {
+  return message.source.kind === "plugin" ? { plugin: message.source.plugin } : {};
+}
+
+/** A message's text; a plugin's says whose it is. */
+function ownText(message: Message): string {
+  const { plugin } = pluginOf(message);
+  return plugin === undefined ? textOfMessage(message) : `${plugin}: ${textOfMessage(message)}`;
+}

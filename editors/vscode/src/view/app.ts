@@ -1,0 +1,163 @@
+/** The chat as a whole. It knows its host by a transport only, so it runs in an editor and in a plain page alike. */
+import { apply, noteLag } from "../model/apply.ts";
+import { emptyModel, type Model } from "../model/items.ts";
+import { Composer } from "./composer.ts";
+import { h, icon } from "./dom.ts";
+import type { Action, ChatState, ToView, Transport } from "./messages.ts";
+import type { RowActions } from "./renderers.ts";
+import { TranscriptView } from "./transcript_view.ts";
+
+const EXAMPLES = ["Where is the entry point?", "How are errors handled?", "What does the README promise?"];
+const LABELS: Record<Action, string> = {
+  ask: "Ask about the selection",
+  cancel: "Stop",
+  log: "Show log",
+  model: "Choose a model",
+  openFolder: "Open folder",
+  restart: "Restart",
+  sessions: "Earlier sessions",
+  settings: "Open settings",
+};
+/** After showing, the view rests this many times as long as it took, so that a long answer leaves the time to typing. */
+const REST = 4;
+/** And at least this long: a reader sees no more than 20 changes a second. */
+const LEAST_REST_MS = 50;
+/** How near the end a reader is taken to follow it, in pixels. */
+const NEAR_END = 48;
+
+/** Shows the chat in `root`. */
+export function startChat(root: HTMLElement, transport: Transport): void {
+  let model: Model = emptyModel();
+  let chat: ChatState = { server: { kind: "starting" } };
+  const actions: RowActions = {
+    open: (citation) => transport.send({ type: "open", citation }),
+    copy: (text) => void navigator.clipboard.writeText(text),
+    again: () => transport.send({ type: "prompt", text: lastQuestion(model) }),
+  };
+  const transcript = new TranscriptView(actions);
+  const banner = h("div", { class: "banner", role: "alert" });
+  const notice = h("div", { class: "banner bad", role: "alert" });
+  notice.hidden = true;
+  const empty = h("div", { class: "empty" });
+  const working = h("div", { class: "working", role: "status", label: "Working" }, h("i"), h("i"), h("i"));
+  const scroller = h("div", { class: "scroller" }, empty, transcript.element, working);
+  const composer = new Composer((message) => transport.send(message), (text) => transport.save({ text }));
+  root.replaceChildren(banner, notice, scroller, composer.element);
+
+  let follows = true;
+  scroller.addEventListener("scroll", () => {
+    follows = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_END;
+  });
+
+  new ResizeObserver(() => {
+    if (follows) scroller.scrollTop = scroller.scrollHeight;
+  }).observe(scroller);
+
+  let isAsked = false;
+  let restsUntil = 0;
+  const schedule = (): void => {
+    if (isAsked) return;
+    isAsked = true;
+    requestAnimationFrame(function frame(): void {
+      const began = performance.now();
+      if (began < restsUntil) {
+        requestAnimationFrame(frame);
+        return;
+      }
+      isAsked = false;
+      render();
+      const ended = performance.now();
+      restsUntil = ended + Math.max(LEAST_REST_MS, REST * (ended - began));
+    });
+  };
+
+  function render(): void {
+    transcript.show(model);
+    composer.run(model.inTurn);
+    working.hidden = !model.inTurn || model.drafts.some(({ text }) => text !== "");
+    empty.hidden = transcript.element.childElementCount > 0;
+    if (follows) scroller.scrollTop = scroller.scrollHeight;
+  }
+
+  function showChat(): void {
+    composer.show(chat);
+    showBanner(banner, chat, transport);
+    empty.replaceChildren(...emptyState(chat, transport));
+  }
+
+  const take: { [Type in ToView["type"]]: (message: Extract<ToView, { type: Type }>) => void } = {
+    show: (message) => {
+      ({ model, chat } = message);
+      follows = true;
+      showChat();
+    },
+    events: ({ events }) => {
+      for (const event of events) {
+        if (event.type === "user/message") {
+          follows = true;
+          notice.hidden = true;
+        }
+        apply(model, event);
+      }
+    },
+    lagged: () => noteLag(model),
+    chat: (message) => {
+      chat = message.chat;
+      showChat();
+    },
+    refused: ({ text, reason }) => {
+      composer.restore(text);
+      const close = h("button", { class: "ghost", label: "Close", onclick: () => (notice.hidden = true) }, icon("close"));
+      notice.replaceChildren(icon("warning"), h("div", { class: "note-text" }, reason), close);
+      notice.hidden = false;
+    },
+    focus: () => composer.focus(),
+  };
+  transport.onMessage((message) => {
+    (take[message.type] as (message: ToView) => void)(message);
+    schedule();
+  });
+  const saved = transport.load() as { text?: string } | undefined;
+  if (saved?.text) composer.restore(saved.text);
+  transport.send({ type: "ready" });
+}
+
+function showBanner(banner: HTMLElement, { server }: ChatState, transport: Transport): void {
+  banner.hidden = server.kind === "running" || server.kind === "starting";
+  banner.className = server.kind === "failed" ? "banner bad" : "banner";
+  if (server.kind === "failed") {
+    const buttons = server.actions.map((action) => button(action, transport, "secondary"));
+    const text = h("div", { class: "note-text" }, server.message, h("div", { class: "buttons" }, ...buttons));
+    banner.replaceChildren(icon("warning"), text);
+  } else {
+    banner.replaceChildren(icon("spark"), h("div", { class: "note-text" }, "The server ended and is being started again…"));
+  }
+}
+
+function emptyState(chat: ChatState, transport: Transport): HTMLElement[] {
+  if (chat.folder === undefined) {
+    return [
+      h("h2", {}, "No folder is open"),
+      h("p", {}, "dsh-ls answers questions about the code in a folder, and reads nowhere else."),
+      button("openFolder", transport, "primary"),
+    ];
+  }
+  const examples = EXAMPLES.map((text) => h("button", { class: "example", onclick: () => transport.send({ type: "prompt", text }) }, text));
+  const links = (["ask", "sessions"] as const).map((action) => button(action, transport, "link"));
+  return [
+    h("h2", {}, `Ask about ${chat.folder}`),
+    h("p", {}, "Answers name where each fact stands, and you can follow every place they name. Files are read, never changed."),
+    h("div", { class: "examples" }, ...examples),
+    h("div", { class: "links" }, ...links),
+  ];
+}
+
+function button(action: Action, transport: Transport, kind: string): HTMLElement {
+  return h("button", { class: kind, onclick: () => transport.send({ type: "act", action }) }, LABELS[action]);
+}
+
+function lastQuestion(model: Model): string {
+  const asked = model.items.findLast((item) => item.type === "user/message" && item.plugin === undefined);
+  if (asked?.type !== "user/message") return "";
+  return asked.content.map((block) => (block.type === "text" ? block.text : "")).join("\n").trim();
+}

@@ -1,0 +1,101 @@
+/** Where a person types: the question, what it is about, the model, and the button that sends or stops. */
+import { h, icon } from "./dom.ts";
+import type { ChatState, FromView } from "./messages.ts";
+
+/** The part of the view at its bottom. */
+export class Composer {
+  readonly element: HTMLElement;
+  private readonly input = h("textarea", { label: "Question" });
+  private readonly attachment = h("div", { class: "attachments" });
+  private readonly model = h("button", { class: "ghost model", title: "Choose the model", onclick: () => this.send({ type: "act", action: "model" }) });
+  private readonly badge = h("span", { class: "badge", title: "Answers are found by search on this machine. Nothing leaves it." }, icon("offline"), "offline");
+  private readonly button = h("button", { class: "primary round" });
+  private isRunning = false;
+  private canAsk = false;
+
+  constructor(
+    private readonly send: (message: FromView) => void,
+    private readonly typed: (text: string) => void,
+  ) {
+    this.input.rows = 1;
+    this.input.addEventListener("input", () => this.edited());
+    this.input.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      this.submit();
+    });
+    this.button.addEventListener("click", () => (this.isStop() ? this.send({ type: "cancel" }) : this.submit()));
+    const bar = h("div", { class: "bar" }, this.model, this.badge, h("span", { class: "space" }), this.button);
+    const box = h("div", { class: "box" }, this.attachment, this.input, bar);
+    box.addEventListener("click", (event) => {
+      if (event.target === box) this.input.focus();
+    });
+    this.element = h("div", { class: "composer" }, box);
+    // Until the host has spoken there is nothing to tell.
+    this.badge.hidden = true;
+    this.attachment.hidden = true;
+    this.changed();
+  }
+
+  /** Shows what the host said. */
+  show(chat: ChatState): void {
+    this.canAsk = chat.folder !== undefined && chat.server.kind !== "failed";
+    this.input.placeholder = chat.folder === undefined ? "Open a folder first" : "Ask a question";
+    this.input.disabled = chat.folder === undefined;
+    this.model.replaceChildren(chat.model?.name ?? "model", icon("chevron"));
+    this.badge.hidden = chat.model?.isOffline !== true;
+    const { attachment } = chat;
+    this.attachment.hidden = !attachment;
+    if (attachment) {
+      const remove = h("button", { class: "ghost", title: "Remove", label: "Remove what the question is about", onclick: () => this.send({ type: "detach" }) }, icon("close"));
+      this.attachment.replaceChildren(h("span", { class: "chip" }, icon("file"), attachment.label, remove));
+    }
+    this.changed();
+  }
+
+  /** Whether a turn runs. */
+  run(isRunning: boolean): void {
+    if (this.isRunning === isRunning) return;
+    this.isRunning = isRunning;
+    this.changed();
+  }
+
+  /** Puts a text in, unless the person has typed another. */
+  restore(text: string): void {
+    if (this.input.value !== "") return;
+    this.input.value = text;
+    this.edited();
+  }
+
+  focus(): void {
+    this.input.focus();
+  }
+
+  private submit(): void {
+    const text = this.input.value.trim();
+    if (text === "" || !this.canAsk) return;
+    this.input.value = "";
+    this.edited();
+    this.send({ type: "prompt", text });
+  }
+
+  /** While a turn runs the button stops it, unless there is something to send after it. */
+  private isStop(): boolean {
+    return this.isRunning && this.input.value.trim() === "";
+  }
+
+  private edited(): void {
+    this.typed(this.input.value);
+    this.changed();
+  }
+
+  private changed(): void {
+    const isStop = this.isStop();
+    const title = isStop ? "Stop" : this.isRunning ? "Send when this answer is done" : "Send";
+    this.button.title = title;
+    this.button.setAttribute("aria-label", title);
+    this.button.classList.toggle("stop", isStop);
+    this.button.disabled = !isStop && (this.input.value.trim() === "" || !this.canAsk);
+    this.button.replaceChildren(icon(isStop ? "stop" : "arrow"));
+  }
+}

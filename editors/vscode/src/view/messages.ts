@@ -1,0 +1,64 @@
+/** What the view and its host say to each other. The host may be an editor, or a page that holds a connection itself. */
+import type { Event } from "#protocol";
+import type { Model } from "../model/items.ts";
+
+/** What the view shows beside the transcript. */
+export interface ChatState {
+  server: ServerState;
+  /** The folder that is asked about; absent when none is open. */
+  folder?: string;
+  /** The model that the next turn asks. */
+  model?: { name: string; isOffline: boolean };
+  /** What the next prompt is about. */
+  attachment?: Attachment;
+}
+
+/** How the server is. */
+export type ServerState =
+  | { kind: "starting" | "running" | "restarting" }
+  | { kind: "failed"; message: string; actions: Action[] };
+
+/** Something that the host does at the press of a button. */
+export type Action = "ask" | "cancel" | "log" | "model" | "openFolder" | "restart" | "sessions" | "settings";
+
+/** Lines of a file, or a whole file. */
+export interface Attachment {
+  uri: string;
+  label: string;
+  startLine?: number;
+  endLine?: number;
+}
+
+/** A place in a file, as an answer names it. */
+export interface Citation {
+  path: string;
+  line: number;
+  endLine?: number;
+}
+
+/** From the host. */
+export type ToView =
+  | { type: "show"; model: Model; chat: ChatState }
+  | { type: "events"; events: Event[] }
+  | { type: "lagged" }
+  | { type: "chat"; chat: ChatState }
+  /** A prompt was not taken: its text goes back to the person. */
+  | { type: "refused"; text: string; reason: string }
+  | { type: "focus" };
+
+/** To the host. */
+export type FromView =
+  | { type: "ready" }
+  | { type: "prompt"; text: string }
+  | { type: "cancel" }
+  | { type: "detach" }
+  | { type: "open"; citation: Citation }
+  | { type: "act"; action: Action };
+
+/** Carries both, and keeps what a person has typed while the view is away. */
+export interface Transport {
+  send(message: FromView): void;
+  onMessage(take: (message: ToView) => void): void;
+  load(): unknown;
+  save(state: unknown): void;
+}

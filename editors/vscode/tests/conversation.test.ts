@@ -1,0 +1,100 @@
+/** A conversation over servers that come and go. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Event } from "#protocol";
+import { Conversation } from "../src/client/conversation.ts";
+import { ConnectionLost, type Rpc } from "../src/client/rpc.ts";
+
+type Call = [method: string, params: Record<string, unknown>];
+
+/** A conversation, and what it asked. `answer` may throw. */
+function start(answer: (method: string, at: number) => unknown = () => undefined) {
+  const calls: Call[] = [];
+  const session = { sessionId: "s", workspace: "file:///w", model: { provider: "local", model: "m" } };
+  const rpc = (): Rpc => ({
+    methods: new Set(),
+    request: async (method, params) => {
+      calls.push([method, params as Record<string, unknown>]);
+      return (answer(method, calls.length) ?? { session, lastSeq: -1 }) as never;
+    },
+  });
+  let ids = 0;
+  const nothing = (): void => {};
+  const conversation = new Conversation({ event: nothing, lagged: nothing, replaced: nothing, info: nothing }, () => `id${++ids}`);
+  const event = (type: string, seq: number, data: unknown): void =>
+    conversation.receive({ method: "session/event", params: { sessionId: "s", event: { type, seq, time: 0, data } as Event } });
+  return { conversation, calls, rpc, event };
+}
+
+const TEXT = [{ type: "text" as const, text: "hello" }];
+
+test("the first prompt begins a session and subscribes before it asks", async () => {
+  const { conversation, calls, rpc } = start();
+  await conversation.connect(rpc());
+  await conversation.prompt(TEXT, { workspace: "file:///w" });
+  assert.deepEqual(calls.map(([method]) => method), ["session/new", "session/subscribe", "session/prompt"]);
+});
+
+test("two prompts at once go to one session, in their order", async () => {
+  const { conversation, calls, rpc } = start();
+  await conversation.connect(rpc());
+  await Promise.all([conversation.prompt(TEXT, {}), conversation.prompt(TEXT, {})]);
+  assert.deepEqual(calls.map(([method, params]) => params["clientMessageId"] ?? method), ["session/new", "session/subscribe", "id1", "id2"]);
+});
+
+test("a prompt waits for a server, and is sent again under its name when the answer was lost", async () => {
+  const { conversation, calls, rpc } = start((method, at) => {
+    if (method === "session/prompt" && at === 3) throw new ConnectionLost();
+  });
+  const asked = conversation.prompt(TEXT, {});
+  await conversation.connect(rpc());
+  await new Promise(setImmediate);
+  conversation.disconnect();
+  await conversation.connect(rpc());
+  await asked;
+  const prompts = calls.filter(([method]) => method === "session/prompt");
+  assert.deepEqual(prompts.map(([, params]) => params["clientMessageId"]), ["id1", "id1"]);
+});
+
+test("the next server is asked for what follows the last event that is surely in the log", async () => {
+  const { conversation, calls, rpc, event } = start();
+  await conversation.connect(rpc());
+  await conversation.prompt(TEXT, {});
+  event("turn/start", 0, { turn: 1 });
+  event("assistant/chunk", 1, { turn: 1, step: 1, chunk: { type: "text-delta", index: 0, text: "half" } });
+  assert.equal(conversation.model.drafts.length, 1);
+  conversation.disconnect();
+  await conversation.connect(rpc());
+  assert.deepEqual(calls.at(-1), ["session/subscribe", { sessionId: "s", after: 0 }]);
+  event("assistant/chunk", 1, { turn: 1, step: 1, chunk: { type: "text-delta", index: 0, text: "half" } });
+  event("turn/end", 2, { turn: 1, reason: { kind: "interrupted" } });
+  event("turn/end", 2, { turn: 1, reason: { kind: "interrupted" } });
+  assert.deepEqual(conversation.model.items.map(({ type }) => type), ["turn/start", "assistant/chunk", "turn/end"]);
+});
+
+test("a log that is shorter than what was seen is read from its beginning", async () => {
+  const { conversation, calls, rpc, event } = start((method, at) => {
+    if (method === "session/subscribe" && at === 5) throw Object.assign(new Error(), { code: -32803, data: { kind: "cursorInvalid" } });
+  });
+  await conversation.connect(rpc());
+  await conversation.prompt(TEXT, {});
+  event("turn/start", 0, { turn: 1 });
+  conversation.disconnect();
+  await conversation.connect(rpc());
+  assert.deepEqual(calls.at(-1), ["session/subscribe", { sessionId: "s", after: -1 }]);
+  assert.equal(conversation.model.items.length, 0);
+});
+
+test("a prompt fails when no server will come, and a session that is gone is left", async () => {
+  const { conversation, rpc } = start(() => {
+    throw Object.assign(new Error("no such session"), { code: -32803, data: { kind: "sessionNotFound" } });
+  });
+  const asked = conversation.prompt(TEXT, {});
+  conversation.expectNone(new Error("not found"));
+  await assert.rejects(asked, /not found/);
+  await assert.rejects(conversation.prompt(TEXT, {}), /not found/);
+  conversation.expectNone(undefined);
+  await conversation.open("s");
+  await assert.rejects(conversation.connect(rpc()), /no such session/);
+  assert.equal(conversation.modelId, undefined);
+});

@@ -1,0 +1,115 @@
+/** The model folds the shared event streams to the shared texts, however the events arrive. */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Event } from "#protocol";
+import { apply, noteLag, rewind } from "../src/model/apply.ts";
+import { emptyModel, type Model } from "../src/model/items.ts";
+import { transcript } from "../src/model/transcript.ts";
+
+const fixtures = join(__dirname, "../../../../protocol/fixtures");
+const names = readdirSync(fixtures).filter((name) => name.endsWith(".jsonl")).map((name) => name.slice(0, -6));
+
+function events(name: string): Event[] {
+  const lines = readFileSync(join(fixtures, `${name}.jsonl`), "utf8").split("\n").filter(Boolean);
+  return lines.map((line) => JSON.parse(line) as Event);
+}
+
+function fold(stream: readonly Event[], from: Model = emptyModel()): Model {
+  for (const event of stream) apply(from, event);
+  return from;
+}
+
+/** A model as a webview gets it. */
+function sent(model: Model): Model {
+  return JSON.parse(JSON.stringify(model)) as Model;
+}
+
+const isChunk = ({ type }: Event): boolean => type === "assistant/chunk";
+
+test("there are fixtures", () => assert.ok(names.length >= 10));
+
+for (const name of names) {
+  test(`${name} folds to its text`, () => {
+    assert.equal(transcript(fold(events(name))), readFileSync(join(fixtures, `${name}.txt`), "utf8"));
+  });
+
+  test(`${name} folds alike at once, in two parts with a crossing between them, and when events come twice`, () => {
+    const stream = events(name);
+    const whole = fold(stream);
+    for (let cut = 0; cut <= stream.length; cut += 1) {
+      const parts = fold(stream.slice(cut), sent(fold(stream.slice(0, cut))));
+      assert.deepEqual(parts, whole);
+      assert.deepEqual(fold(stream.slice(cut), fold(stream)), whole);
+    }
+  });
+
+  test(`${name} folds alike without its chunks`, () => {
+    const stream = events(name);
+    assert.deepEqual(fold(stream.filter((event) => !isChunk(event))), fold(stream));
+  });
+
+  test(`${name} folds alike after the server was another one at any place, and had lost the last chunks`, () => {
+    const stream = events(name);
+    const whole = fold(stream);
+    for (let cut = 0; cut <= stream.length; cut += 1) {
+      const model = fold(stream.slice(0, cut));
+      rewind(model);
+      assert.deepEqual(fold(stream.filter(({ seq }) => seq > model.lastSeq), model), whole);
+    }
+  });
+
+  test(`${name} shows before each answer what the answer says then`, () => {
+    const model = emptyModel();
+    for (const event of events(name)) {
+      const before = event.type === "assistant/message" ? sent(model).drafts : [];
+      apply(model, event);
+      for (const draft of before.filter(({ block }) => block !== "tool-call")) {
+        const item = model.items.find((each) => each.type === "assistant/message" && each.key === draft.key);
+        if (item?.type === "assistant/message") assert.ok(item.text.startsWith(draft.text), draft.key);
+      }
+    }
+  });
+}
+
+test("an event of an unknown type is passed over, and counts", () => {
+  const model = fold(events("plain_answer"));
+  const before = transcript(model);
+  for (const type of ["review/claimed", "constructor", "__proto__"]) {
+    const seq = model.lastSeq + 1;
+    apply(model, { type, seq, time: 0, data: {} } as unknown as Event);
+    assert.equal(transcript(model), before);
+    assert.equal(model.lastSeq, seq);
+  }
+});
+
+test("a gap in the chunks is told until the message comes", () => {
+  const stream = events("plain_answer");
+  const at = stream.findIndex(({ type }) => type === "assistant/message");
+  const model = fold(stream.slice(0, at));
+  noteLag(model);
+  assert.equal(model.hasGap, true);
+  assert.deepEqual(fold(stream.slice(at), model), fold(stream));
+});
+
+test("a call is shown with its result, whichever came in which order", () => {
+  const { items } = fold(events("parallel_tools"));
+  const calls = items.flatMap((item) => (item.type === "tool/call" ? [item] : []));
+  assert.equal(calls.length, 2);
+  for (const call of calls) {
+    const result = items[call.result ?? -1];
+    assert.ok(result?.type === "tool/result" && result.callId === call.callId);
+  }
+});
+
+test("what was written before the server died stays, and is no part of the printed text", () => {
+  const stream = events("plain_answer");
+  const at = stream.findIndex(({ type }) => type === "assistant/message");
+  const model = fold(stream.slice(0, at));
+  const [draft] = model.drafts;
+  const end = { type: "turn/end", seq: model.lastSeq + 1, time: 0, data: { turn: 1, reason: { kind: "interrupted" } } };
+  apply(model, end as Event);
+  assert.ok(model.items.some((item) => item.type === "assistant/chunk" && item.text === draft?.text));
+  assert.ok(!transcript(model).includes("say"));
+});
