@@ -28,7 +28,9 @@ impl Keys {
 
 fn collect(config: &Value, keys: &mut Vec<String>) {
     if let Value::Array(elements) = config {
-        elements.iter().for_each(|element| collect(element, keys));
+        for element in elements {
+            collect(element, keys);
+        }
     }
     let Value::Object(entries) = config else { return };
     for (name, value) in entries {
