@@ -186,6 +186,23 @@ fn what_a_turn_stands_on_is_replaced_after_it_and_nobody_misses_an_event() {
 }
 
 #[test]
+fn a_subscription_outlives_the_time_without_what_runs_agents() {
+    let world = World::new();
+    let mut client = world.start("offline/retrieval");
+    client.session("s");
+    fs::write(patch(&world), "- id: agent-loop\n  disabled: true\n").unwrap();
+    assert_eq!(client.request("config/reload", json!({}))["ok"], true);
+    let refused = client.refused("session/get", json!({ "sessionId": "s" }));
+    assert!(refused["message"].as_str().unwrap().contains("waits for agentLoop"), "{refused}");
+    fs::remove_file(patch(&world)).unwrap();
+    assert_eq!(client.request("config/reload", json!({}))["ok"], true);
+    assert_eq!(outcome(&mut client, "Hello?"), json!({ "kind": "completed" }));
+    let log = client.log("s");
+    until("all events", || client.received("s").len() == log.len());
+    client.shut_down();
+}
+
+#[test]
 fn a_server_that_began_with_a_broken_file_says_what_is_wrong_until_it_is_mended() {
     let world = World::new();
     fs::write(patch(&world), "- id: tool-grep\n  disabled: yes please\n").unwrap();

@@ -107,7 +107,12 @@ impl Kernel {
         self.shared.graph().statuses()
     }
 
-    /// Counts the changes of [`Kernel::plugins`].
+    /// Whether a change of the tree is under way or waits: what is missing now may be there after it.
+    pub fn is_changing(&self) -> bool {
+        self.shared.transition.try_lock().is_err()
+    }
+
+    /// Counts the changes of [`Kernel::plugins`] and of [`Kernel::is_changing`].
     pub fn watch(&self) -> watch::Receiver<u64> {
         self.shared.changes.subscribe()
     }
@@ -135,8 +140,11 @@ impl Kernel {
     {
         let shared = Arc::clone(&self.shared);
         let changing = tokio::spawn(async move {
-            let _turn = shared.transition.lock().await;
-            change(Arc::clone(&shared)).await
+            let turn = shared.transition.lock().await;
+            let result = change(Arc::clone(&shared)).await;
+            drop(turn);
+            shared.change(|_| ());
+            result
         });
         changing
             .await

@@ -10,7 +10,9 @@ use std::time::Duration;
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::notifications::{Notification, SessionChanged};
 use dsh_runtime::agent::agent::Agent;
+use dsh_runtime::agent::agents::OpenError;
 use dsh_runtime::notices::Listener;
+use dsh_runtime::runtime::SessionError;
 use indexmap::IndexMap;
 use serde_json::Value;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
@@ -255,8 +257,20 @@ async fn wake(
                 }
             }
         }
-        let Some(server) = server.upgrade() else { return };
-        let Ok((_, next)) = server.runtime.session(agent.id()).await else { return };
+        let next = loop {
+            let Some(server) = server.upgrade() else { return };
+            match server.runtime.session(agent.id()).await {
+                Ok((_, next)) => break next,
+                // The rows that run agents are being replaced, or are broken until somebody mends them.
+                Err(SessionError::Open(OpenError::Closed) | SessionError::Mount(_)) => {}
+                Err(SessionError::Open(_) | SessionError::NotFound(_)) => return,
+            }
+            drop(server);
+            tokio::select! {
+                () = stopped.cancelled() => return,
+                () = tokio::time::sleep(LOOK) => {}
+            }
+        };
         let Some(outbox) = outbox.upgrade() else { return };
         agent = next;
         outbox.go_on_with(&agent);

@@ -125,30 +125,24 @@ impl Workspace {
         let mut changes = self.kernel.watch();
         loop {
             changes.mark_unchanged();
-            let missing = match services(&self.kernel) {
-                Ok(services) => {
+            // Asked first: what is missing after the last change is missing for good.
+            let is_changing = self.kernel.is_changing();
+            match services(&self.kernel) {
+                Ok(services) if usable(&services) || !is_changing => {
                     lock(&self.last).clone_from(&services);
                     return Ok(services);
                 }
-                Err(missing) => missing,
-            };
-            if !self.is_changing() {
-                return Err(missing);
+                Err(missing) if !is_changing => return Err(missing),
+                Ok(_) | Err(_) => {}
             }
             let last = lock(&self.last).clone();
             if usable(&last) {
                 return Ok(last);
             }
             if changes.changed().await.is_err() {
-                return Err(missing);
+                return Ok(last);
             }
         }
-    }
-
-    /// Whether some row is on its way up or down.
-    fn is_changing(&self) -> bool {
-        let moves = |state| matches!(state, PluginState::Loading | PluginState::Unloading);
-        self.kernel.plugins().iter().any(|plugin| moves(plugin.state))
     }
 
     /// How many sessions are loaded.
