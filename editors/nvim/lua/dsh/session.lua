@@ -249,10 +249,30 @@ function Session:cancel()
   return true
 end
 
---- Begins another session, if wanted with another model. The old one stays on disk.
----@param model? string
-function Session:renew(model)
-  self.models.chosen = model or self.models.chosen
+--- Asks another model from the next turn on, in this session and in later ones.
+---@param model string
+function Session:use_model(model)
+  if not self.info then
+    self.models.chosen = model
+    self:when_ready(function()
+      self.listener.said("idle")
+    end)
+    return
+  end
+  self:when_ready(function()
+    local params = { sessionId = self.info.sessionId, model = model }
+    self:ask("session/setModel", params, function(problem)
+      if problem then
+        self:tell(problem, "the model stays as it was")
+      else
+        self.models.chosen = model
+      end
+    end)
+  end)
+end
+
+--- Begins another session. The old one stays on disk.
+function Session:renew()
   if self.client.state == "ready" and self.info then
     local params = { sessionId = self.info.sessionId }
     self.client:request("session/unsubscribe", params, function() end)
@@ -278,10 +298,15 @@ end
 ---@param method string
 ---@param params any
 function Session:notified(method, params)
-  if not self.info or params.sessionId ~= self.info.sessionId then
+  local changed = method == "session/changed" and params.session
+  local id = changed and changed.sessionId or params.sessionId
+  if not self.info or id ~= self.info.sessionId then
     return
   end
-  if method == "session/status" then
+  if changed then
+    self.info = changed
+    self.listener.said(changed.status)
+  elseif method == "session/status" then
     self.is_idle = params.status ~= "running"
     self.listener.said(params.status)
   elseif self.state ~= "subscribed" then

@@ -185,7 +185,6 @@ return {
         vim.tbl_contains(offered, "deepseek/deepseek-v4-pro (not ready: set DEEPSEEK_API_KEY)"),
         true
       )
-      t.equal(t.lines(), { "" })
       t.equal(vim.fn.getcompletion("Dsh model off", "cmdline"), { "offline/retrieval" })
     end,
   },
@@ -195,6 +194,25 @@ return {
       vim.cmd("Dsh model nobody/nothing")
       vim.cmd("Dsh ask anybody?")
       t.wait_for("✗ no session could be begun")
+      t.chat().session.models.chosen = nil
+    end,
+  },
+  {
+    "a running session goes on with another model, or stays with its own",
+    function()
+      t.begin()
+      vim.cmd("Dsh ask where is Registry?")
+      t.wait_for("not by a language model")
+      local id = t.chat().session.info.sessionId
+      vim.cmd("Dsh model deepseek/deepseek-v4-pro")
+      t.wait("the other model", function()
+        return t.chat().session.info.model.model == "deepseek-v4-pro"
+      end)
+      t.equal(t.chat().session.info.sessionId, id)
+      vim.cmd("Dsh model nobody/nothing")
+      t.wait_for("✗ the model stays as it was")
+      t.equal(t.chat().session.info.model.model, "deepseek-v4-pro")
+      t.wait_for("> where is Registry?")
       t.chat().session.models.chosen = nil
     end,
   },

@@ -1,4 +1,4 @@
---- `:Dsh model [NAME]` begins another session with another model.
+--- `:Dsh model [NAME]` asks another model from the next turn on.
 
 ---@param model dsh.ModelInfo
 ---@return string
@@ -17,10 +17,10 @@ local function choose(session)
       session:tell(problem, "the models could not be listed")
       return
     end
-    local options = { prompt = "Model for a new session", format_item = described }
+    local options = { prompt = "Model", format_item = described }
     vim.ui.select(models.all, options, function(model)
       if model then
-        session:renew(models.name_of(model))
+        session:use_model(models.name_of(model))
       end
     end)
   end)
@@ -37,7 +37,7 @@ return {
     local session = chat.session
     chat.windows:open()
     if call.text ~= "" then
-      session:renew(call.text)
+      session:use_model(call.text)
     else
       session:when_ready(function()
         choose(session)
