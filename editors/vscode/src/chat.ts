@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { ContentBlock, ModelId, SessionId, SessionNewParams } from "#protocol";
 import { Conversation } from "./client/conversation.ts";
 import { describe, type Rpc } from "./client/rpc.ts";
-import { currentFolder, diskFolders } from "./folders.ts";
+import { currentFolder, diskFolders, labelOf } from "./folders.ts";
 import { openCitation } from "./open.ts";
 import { Panel } from "./panel.ts";
 import { Server } from "./server.ts";
@@ -100,7 +100,14 @@ export class Chat implements vscode.Disposable {
     return vscode.workspace.getConfiguration("dsh-ls").get("model", "").trim() || undefined;
   }
 
-  /** Brings the view up to date after settings or folders have changed. */
+  /** A folder was closed or opened: a session whose folder is closed cannot go on. */
+  async foldersChanged(closed: readonly vscode.WorkspaceFolder[]): Promise<void> {
+    const shown = this.conversation.info && this.folderPath();
+    if (shown !== undefined && closed.some(({ uri }) => uri.fsPath === shown)) await this.newSession(undefined);
+    else this.showChat();
+  }
+
+  /** Brings the view up to date after settings have changed. */
   showChat(): void {
     this.panel.send({ type: "chat", chat: this.chatState() });
   }
@@ -186,13 +193,16 @@ export class Chat implements vscode.Disposable {
   }
 
   private chatState(): ChatState {
-    const folder = this.folderPath();
+    const path = this.folderPath();
+    const folders = diskFolders();
+    const open = folders.find(({ uri }) => uri.fsPath === path);
+    const folder = open ? labelOf(open) : path && basename(path);
     const { modelId } = this.conversation;
     const next = this.chosenModel() ?? (this.defaultModel && nameOf(this.defaultModel));
     const name = modelId ? nameOf(modelId) : next;
     return {
       server: this.state,
-      ...(folder !== undefined && { folder: basename(folder) }),
+      ...(folder !== undefined && { folder, hasOtherFolders: folders.length > 1 }),
       ...(name !== undefined && { model: { name, isOffline: name.startsWith("offline/") } }),
       ...(this.attachment && { attachment: this.attachment }),
     };

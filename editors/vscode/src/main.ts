@@ -25,7 +25,7 @@ export function activate(context: vscode.ExtensionContext): void {
     ...commands,
     vscode.window.registerWebviewViewProvider("dsh-ls.view", chat.panel),
     vscode.window.onDidChangeActiveTextEditor(() => chat.showChat()),
-    vscode.workspace.onDidChangeWorkspaceFolders(() => chat.showChat()),
+    vscode.workspace.onDidChangeWorkspaceFolders(({ removed }) => void chat.foldersChanged(removed)),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("dsh-ls.server.path")) void chat.server.start();
       else if (change.affectsConfiguration("dsh-ls.model")) chat.showChat();

@@ -5,25 +5,41 @@ use std::fmt::Write as _;
 use dsh_kernel::plugin::Plugin;
 use serde_json::Value;
 
-use crate::schema::known_rows;
+use crate::schema::{KnownRow, known_rows};
+
+const OPENING: &str = "\
+# Configuration
+
+What the program does is a list of rows. A row has an id, a plugin, and the plugin's keys in `config`. Patch files \
+change rows: the profile's (`HOME/profiles/PROFILE/cordis.patch.yml`), the home's (`HOME/cordis.patch.yml`) and \
+those of `--patch`, the later one wins. `dsh-ls config dump --origin` prints the rows as they are and where they \
+come from, `dsh-ls config check` everything that is wrong with them, and `dsh-ls config set ROW.KEY VALUE` sets one \
+key in the home's file. `dsh-ls schema --config` is the JSON Schema of patch files, for editors.
+
+This file is made from the plugins and checked against them.
+";
 
 /// The catalogue of a program with these plugins.
 pub fn catalogue(plugins: &[Plugin]) -> String {
     let known = known_rows();
+    let mut out = OPENING.to_owned();
+    out.push_str("\n## Rows\n\n| row | plugin | comes from |\n|---|---|---|\n");
+    for KnownRow { id, name, origin } in &known {
+        let _ = writeln!(out, "| `{id}` | `{name}` | {origin} |");
+    }
     let mut sorted: Vec<&Plugin> = plugins.iter().collect();
     sorted.sort_by_key(|plugin| plugin.name);
-    let mut out = "# Configuration\n\nEach row of the tree has a plugin, and the plugin's keys in `config`.\n".to_owned();
     for plugin in sorted {
         let _ = write!(out, "\n## `{}`\n\n", plugin.name);
         let schema = (plugin.config.schema)();
         let mut lines = Vec::new();
-        keys(&schema, &schema, "", 0, &mut lines);
+        Keys { root: &schema, lines: &mut lines }.list(&schema, None, "", 0);
         let description = schema.get("description").and_then(Value::as_str);
         if let Some(text) = description.filter(|_| !lines.is_empty()) {
             let _ = write!(out, "{text}\n\n");
         }
-        let rows = known.iter().filter(|(_, name)| name == plugin.name);
-        let rows: Vec<String> = rows.map(|(id, _)| format!("`{id}`")).collect();
+        let rows = known.iter().filter(|row| row.name == plugin.name);
+        let rows: Vec<String> = rows.map(|row| format!("`{}`", row.id)).collect();
         line(&mut out, "Rows", &rows);
         line(&mut out, "Needs", &quoted(plugin.inject));
         line(&mut out, "Uses", &quoted(plugin.optional));
@@ -31,7 +47,7 @@ pub fn catalogue(plugins: &[Plugin]) -> String {
         if lines.is_empty() {
             out.push_str("No configuration.\n");
         } else {
-            out.push_str("| key | type | default | |\n|---|---|---|---|\n");
+            out.push_str("| key | type | default | meaning |\n|---|---|---|---|\n");
             out.extend(lines);
         }
     }
@@ -51,37 +67,49 @@ fn line(out: &mut String, title: &str, names: &[String]) {
 /// How far down keys are listed: a type may hold itself.
 const DEPTH: usize = 4;
 
-fn keys(root: &Value, schema: &Value, above: &str, depth: usize, lines: &mut Vec<String>) {
-    let schema = resolved(root, schema);
-    let required: Vec<&str> = match schema.get("required").and_then(Value::as_array) {
-        Some(names) => names.iter().filter_map(Value::as_str).collect(),
-        None => Vec::new(),
-    };
-    let properties = schema.get("properties").and_then(Value::as_object);
-    for (key, value) in properties.into_iter().flatten() {
-        let path = crate::setting::join(above, key);
-        let description =
-            value.get("description").or_else(|| resolved(root, value).get("description"));
-        let description = description.and_then(Value::as_str).unwrap_or_default();
-        let default = match value.get("default") {
-            Some(Value::Null) | None if required.contains(&key.as_str()) => "required".to_owned(),
-            Some(Value::Null) | None => String::new(),
-            Some(default) => format!("`{default}`"),
+/// The lines of one plugin's keys.
+struct Keys<'a> {
+    root: &'a Value,
+    lines: &'a mut Vec<String>,
+}
+
+impl Keys<'_> {
+    /// Lists the keys of a mapping, for which another value may stand when it is absent.
+    fn list(&mut self, schema: &Value, absent: Option<&Value>, above: &str, depth: usize) {
+        let schema = resolved(self.root, schema).clone();
+        let required: Vec<&str> = match schema.get("required").and_then(Value::as_array) {
+            Some(names) => names.iter().filter_map(Value::as_str).collect(),
+            None => Vec::new(),
         };
-        let kind = kind(root, value);
-        let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
-        lines.push(format!(
-            "| `{path}` | {} | {} | {} |\n",
-            cell(&kind),
-            cell(&default),
-            cell(description)
-        ));
-        if depth < DEPTH {
-            let inner = given(root, value);
-            let items = inner.get("items");
-            let path = if items.is_some() { format!("{path}[]") } else { path };
-            keys(root, items.unwrap_or(inner), &path, depth + 1, lines);
+        let properties = schema.get("properties").and_then(Value::as_object);
+        for (key, value) in properties.into_iter().flatten() {
+            let path = crate::setting::join(above, key);
+            let default = value.get("default").or_else(|| absent.and_then(|it| it.get(key)));
+            let default = default.filter(|default| !default.is_null());
+            let inner = given(self.root, value);
+            let is_listed = inner.get("properties").is_some() && depth < DEPTH;
+            let shown = match default {
+                Some(default) if !is_listed => format!("`{default}`"),
+                None if required.contains(&key.as_str()) => "required".to_owned(),
+                Some(_) | None => String::new(),
+            };
+            self.line(&path, value, &shown);
+            if depth < DEPTH {
+                let items = inner.get("items");
+                let path = if items.is_some() { format!("{path}[]") } else { path };
+                let inner = items.unwrap_or(inner).clone();
+                self.list(&inner, default, &path, depth + 1);
+            }
         }
+    }
+
+    fn line(&mut self, path: &str, schema: &Value, default: &str) {
+        let description =
+            schema.get("description").or_else(|| resolved(self.root, schema).get("description"));
+        let description = description.and_then(Value::as_str).unwrap_or_default();
+        let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
+        let (kind, default) = (cell(&kind(self.root, schema)), cell(default));
+        self.lines.push(format!("| `{path}` | {kind} | {default} | {} |\n", cell(description)));
     }
 }
 
@@ -127,6 +155,17 @@ fn kind(root: &Value, schema: &Value) -> String {
             let items = schema.get("items").map(|items| kind(root, items)).unwrap_or_default();
             format!("list of {items}").trim_end_matches(" of ").to_owned()
         }
-        names => names.join(" or "),
+        names => format!("{}{}", names.join(" or "), limits(schema)),
+    }
+}
+
+/// What numbers may be.
+fn limits(schema: &Value) -> String {
+    let limit = |key: &str| schema.get(key).filter(|limit| limit.as_u64() != Some(0));
+    match (limit("minimum"), limit("maximum")) {
+        (Some(least), Some(most)) => format!(", {least} to {most}"),
+        (Some(least), None) => format!(", at least {least}"),
+        (None, Some(most)) => format!(", at most {most}"),
+        (None, None) => String::new(),
     }
 }

@@ -8,15 +8,18 @@ use crate::compose::{ComposedRow, compose_layers};
 use crate::expression::PLATFORMS;
 use crate::{bundle, expression};
 
+mod partial;
+
 /// The schema of a patch file for a program with these plugins. What a row's configuration may be follows from
 /// its name, and in a patch from the id that the bundles give it.
 pub fn schema(plugins: &[Plugin]) -> Value {
     let known = known_rows();
     let names: Vec<&str> = plugins.iter().map(|plugin| plugin.name).collect();
-    let ids: Vec<&str> = known.iter().map(|(id, _)| id.as_str()).collect();
+    let ids: Vec<&str> = known.iter().map(|row| row.id.as_str()).collect();
     let mut definitions = Map::new();
     for plugin in plugins {
         definitions.insert(definition(plugin.name), inlined(plugin));
+        definitions.insert(partial::definition(plugin.name), partial::of(plugin));
     }
     definitions.insert("row".to_owned(), row(plugins, &names, &ids));
     definitions.insert("patch".to_owned(), patch(plugins, &known, &names));
@@ -34,19 +37,30 @@ pub fn schema(plugins: &[Plugin]) -> Value {
     })
 }
 
-/// The bundles' rows: id and plugin, each once.
-pub(crate) fn known_rows() -> Vec<(String, String)> {
+/// A row of the bundles.
+pub(crate) struct KnownRow {
+    /// The ids on the way to it, joined with `:`.
+    pub(crate) id: String,
+    /// Its plugin.
+    pub(crate) name: String,
+    /// Its bundle.
+    pub(crate) origin: String,
+}
+
+/// The bundles' rows, each once.
+pub(crate) fn known_rows() -> Vec<KnownRow> {
     let bundles: Vec<_> = bundle::names().filter_map(bundle::source).collect();
     let mut known = Vec::new();
     collect(&compose_layers(&bundles, &[]).rows, "", &mut known);
     known
 }
 
-fn collect(rows: &[ComposedRow], above: &str, known: &mut Vec<(String, String)>) {
+fn collect(rows: &[ComposedRow], above: &str, known: &mut Vec<KnownRow>) {
     for row in rows {
-        let full = full_id(above, &row.id);
-        known.push((full.clone(), row.name.clone()));
-        collect(row.children.as_deref().unwrap_or_default(), &full, known);
+        let id = full_id(above, &row.id);
+        let (name, origin) = (row.name.clone(), row.origin().to_owned());
+        known.push(KnownRow { id: id.clone(), name, origin });
+        collect(row.children.as_deref().unwrap_or_default(), &id, known);
     }
 }
 
@@ -81,9 +95,8 @@ fn rebase(schema: &mut Value, prefix: &str) {
     }
 }
 
-fn reference(plugin: &str) -> Value {
-    let target = format!("#/$defs/{}", definition(plugin)).replace(' ', "%20");
-    json!({ "$ref": target })
+fn reference(definition: &str) -> Value {
+    json!({ "$ref": format!("#/$defs/{definition}").replace(' ', "%20") })
 }
 
 /// The fields that rows and patches share.
@@ -92,6 +105,8 @@ fn fields() -> Map<String, Value> {
         "disabled": {
             "description": "Whether the row stays down.",
             "type": ["boolean", "null", "string", "object", "array"],
+            // Bare words that were booleans once; a text is what an editor sees of an expression.
+            "not": { "enum": ["yes", "no", "on", "off", "true", "false", "y", "n"] },
         },
         "group": { "description": "Whether `config` is a list of rows.", "type": "boolean" },
         "inject": {
@@ -137,7 +152,7 @@ fn row(plugins: &[Plugin], names: &[&str], ids: &[&str]) -> Value {
         });
         json!({
             "if": { "anyOf": [by_itself, same] },
-            "then": { "properties": { "config": reference(plugin.name) } },
+            "then": { "properties": { "config": reference(&definition(plugin.name)) } },
         })
     });
     let group = json!({
@@ -156,8 +171,8 @@ fn row(plugins: &[Plugin], names: &[&str], ids: &[&str]) -> Value {
     })
 }
 
-fn patch(plugins: &[Plugin], known: &[(String, String)], names: &[&str]) -> Value {
-    let ids: Vec<&str> = known.iter().map(|(id, _)| id.as_str()).collect();
+fn patch(plugins: &[Plugin], known: &[KnownRow], names: &[&str]) -> Value {
+    let ids: Vec<&str> = known.iter().map(|row| row.id.as_str()).collect();
     let mut properties = fields();
     properties.insert("id".to_owned(), suggested("The row that is changed.", &ids));
     let guard = "Applies the patch only if the row has this plugin.";
@@ -178,34 +193,20 @@ fn patch(plugins: &[Plugin], known: &[(String, String)], names: &[&str]) -> Valu
         }),
     );
     let is_here = |name: &str| plugins.iter().any(|plugin| plugin.name == name);
-    let by_id = known.iter().filter(|(_, name)| is_here(name)).map(|(id, name)| {
+    let by_id = known.iter().filter(|row| is_here(&row.name)).map(|KnownRow { id, name, .. }| {
+        let (config, merge) = (definition(name), partial::definition(name));
         json!({
             "if": { "required": ["id"], "properties": { "id": { "const": id } } },
-            "then": { "properties": { "config": reference(name), "merge": partial(plugins, name) } },
+            "then": { "properties": { "config": reference(&config), "merge": reference(&merge) } },
         })
     });
-    let rules: Vec<Value> = by_id.collect();
+    let one_of_them = json!({ "not": { "required": ["config", "merge"] } });
+    let rules: Vec<Value> = by_id.chain([one_of_them]).collect();
     json!({
         "type": "object",
-        "anyOf": [{ "required": ["id"] }, { "required": ["insert"] }],
+        "anyOf": [{ "required": ["id"] }, { "required": ["insert"], "maxProperties": 1 }],
         "properties": properties,
         "additionalProperties": false,
         "allOf": rules,
     })
-}
-
-/// A plugin's schema for a part of its configuration: the same keys, none of them required at the top.
-fn partial(plugins: &[Plugin], name: &str) -> Value {
-    let Some(plugin) = plugins.iter().find(|plugin| plugin.name == name) else { return json!({}) };
-    let schema = (plugin.config.schema)();
-    let keys = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
-    let keys: Map<String, Value> = keys
-        .into_iter()
-        .map(|(key, of)| {
-            let description = of.get("description").cloned();
-            let hint = description.map_or_else(|| json!({}), |text| json!({ "description": text }));
-            (key, hint)
-        })
-        .collect();
-    json!({ "type": "object", "properties": keys, "additionalProperties": false })
 }

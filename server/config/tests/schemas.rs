@@ -58,8 +58,8 @@ fn the_schema_leads_from_a_rows_name_and_a_patchs_id_to_its_configuration() {
         .unwrap()
         .iter()
         .find(|rule| rule["if"]["properties"]["id"]["const"] == "tool-read");
-    let keys = &rule.unwrap()["then"]["properties"]["merge"]["properties"];
-    assert_eq!(keys.as_object().unwrap().len(), 5);
+    let part = "#/$defs/part%20of%20config%20of%20tool-read";
+    assert_eq!(rule.unwrap()["then"]["properties"]["merge"]["$ref"], part);
     let items = pointer("/$defs/config of tool-read/properties/rules/items/$ref");
     assert_eq!(items, "#/$defs/config%20of%20tool-read/$defs/Rule");
     let ids = pointer("/$defs/patch/properties/id/anyOf/0/enum");
@@ -69,6 +69,41 @@ fn the_schema_leads_from_a_rows_name_and_a_patchs_id_to_its_configuration() {
         schema.pointer(target.trim_start_matches('#')).is_none()
     });
     assert_eq!(dangling, None);
+}
+
+#[test]
+fn a_part_of_a_configuration_has_its_types_and_none_of_its_duties_but_in_lists() {
+    let schema = schema(PLUGINS);
+    let part = &schema["$defs"]["part of config of tool-read"];
+    let below = "#/$defs/part%20of%20config%20of%20tool-read/$defs";
+    assert_eq!(part.get("required"), None);
+    let nothing = json!({ "type": "null" });
+    assert_eq!(
+        part["properties"],
+        json!({
+            "root": {
+                "anyOf": [{ "type": "string" }, nothing],
+                "description": "Where | it begins.",
+            },
+            "limit": { "type": ["integer", "null"], "default": 2000 },
+            "mode": { "anyOf": [{ "anyOf": [{ "const": "fast" }, { "const": "safe" }] }, nothing] },
+            "rules": {
+                "anyOf": [
+                    {
+                        "type": "array",
+                        "items": { "$ref": "#/$defs/config%20of%20tool-read/$defs/Rule" },
+                    },
+                    nothing,
+                ],
+            },
+            "retry": {
+                "anyOf": [
+                    { "anyOf": [{ "$ref": format!("{below}/Retry") }, nothing] },
+                    nothing,
+                ],
+            },
+        })
+    );
 }
 
 fn references(schema: &Value) -> Vec<String> {
@@ -86,11 +121,10 @@ fn references(schema: &Value) -> Vec<String> {
 
 #[test]
 fn the_catalogue_lists_every_key() {
+    let catalogue = catalogue(PLUGINS);
+    let (opening, plugins) = catalogue.split_at(catalogue.find("## `a/b`").unwrap());
+    assert!(opening.contains("\n| `llm-openai` | `openai-compatible` | bundle dsh-base |\n"));
     expect![[r#"
-        # Configuration
-
-        Each row of the tree has a plugin, and the plugin's keys in `config`.
-
         ## `a/b`
 
         No configuration.
@@ -105,7 +139,7 @@ fn the_catalogue_lists_every_key() {
 
         Provides: `files`.
 
-        | key | type | default | |
+        | key | type | default | meaning |
         |---|---|---|---|
         | `root` | string | required | Where \| it begins. |
         | `limit` | integer | `2000` |  |
@@ -115,5 +149,5 @@ fn the_catalogue_lists_every_key() {
         | `retry` | object |  |  |
         | `retry.max` | integer | `3` |  |
     "#]]
-    .assert_eq(&catalogue(PLUGINS));
+    .assert_eq(plugins);
 }

@@ -3,7 +3,7 @@
 //! It mounts the folder as every other door does, appends to no log, and prints no value of any setting: the
 //! output is made to be pasted where others read it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ async fn examine(runtime: &Runtime, settings: &RuntimeConfig, workspace: PathBuf
     }
     problem::sort(&mut problems);
     let mounted = match composition.as_ref().map(|composition| composition.rows(&workspace)) {
-        Some(Ok(rows)) => mount(runtime, &Keys::of(&rows)).await,
+        Some(Ok(rows)) => mount(runtime, &settings.sources.home, &Keys::of(&rows)).await,
         Some(Err(_)) | None => Err("the configuration has errors".to_owned()),
     };
     let checks = checks::all(settings, &workspace, &problems, &mounted);
@@ -103,15 +103,15 @@ async fn examine(runtime: &Runtime, settings: &RuntimeConfig, workspace: PathBuf
     }
 }
 
-async fn mount(runtime: &Runtime, keys: &Keys) -> Result<Mounted, String> {
+async fn mount(runtime: &Runtime, home: &Path, keys: &Keys) -> Result<Mounted, String> {
     match runtime.workspace(None).await {
-        Ok(workspace) => facts(&workspace, keys).await.map_err(|error| error.to_string()),
+        Ok(workspace) => facts(&workspace, home, keys).await.map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
     }
     .map_err(|why| keys.left_out_of(&why))
 }
 
-async fn facts(workspace: &Workspace, keys: &Keys) -> Result<Mounted, MountError> {
+async fn facts(workspace: &Workspace, home: &Path, keys: &Keys) -> Result<Mounted, MountError> {
     let agents = workspace.agents().await?;
     let model = agents.default_model();
     let tools = workspace.tools().await?.definitions();
@@ -133,7 +133,7 @@ async fn facts(workspace: &Workspace, keys: &Keys) -> Result<Mounted, MountError
         tools: tools.into_iter().map(|tool| tool.name).collect(),
         unready: unready(&adapters, &models, &model).map(|why| keys.left_out_of(&why)),
         models,
-        used: used::count(&agents).await,
+        used: used::count(&agents, home, workspace.path()).await,
         model,
         credentials,
     })

@@ -1,6 +1,6 @@
 /** What the extension does in the real host, one case after the other in one editor. */
 import assert from "node:assert/strict";
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "./host.mjs";
 
@@ -11,6 +11,7 @@ export const CASES = {
     await chat.see("Ask about work");
     await chat.frame.locator(".badge", { hasText: "offline" }).waitFor();
     await chat.frame.locator(".model", { hasText: "offline/retrieval" }).waitFor();
+    assert.deepEqual(await chat.isCut(), []);
     await chat.shot("empty");
   },
 
@@ -32,6 +33,7 @@ export const CASES = {
   async "a click on a citation opens the file at its line"(chat) {
     await chat.frame.locator(".answer .citation", { hasText: "src/shape.rs:8" }).first().click();
     await until("line 8", async () => (await chat.cursor()).includes("Ln 8,") && (await chat.activeTab()).includes("shape.rs"));
+    assert.deepEqual(await chat.isCut(), []);
     await chat.shot("answer");
   },
 
@@ -48,12 +50,12 @@ export const CASES = {
     assert.deepEqual(sent.data.content[1].range, { startLine: 1, endLine: 12 });
   },
 
-  async "the transcript is there again after the view was closed and after the window was loaded again"(chat) {
+  async "the transcript and what was typed are there again after the view was closed and after the window was loaded again"(chat) {
     const before = await chat.texts(".transcript > *");
-    await chat.page.keyboard.press("Control+b");
-    await until("no chat", async () => chat.frame.isDetached() || (await chat.frame.locator(".composer").count().catch(() => 0)) === 0);
-    await chat.page.keyboard.press("Control+b");
-    await chat.find();
+    await chat.frame.locator("textarea").fill("half a question");
+    await chat.closeAndOpen();
+    assert.equal(await chat.frame.locator("textarea").inputValue(), "half a question");
+    await chat.frame.locator("textarea").fill("");
     await until("the same rows", async () => JSON.stringify(closed(await chat.texts(".transcript > *"))) === JSON.stringify(closed(before)));
     await chat.open();
     await until("the same rows", async () => JSON.stringify(closed(await chat.texts(".transcript > *"))) === JSON.stringify(closed(before)));
@@ -69,6 +71,20 @@ export const CASES = {
     await chat.frame.locator(".badge").waitFor({ state: "hidden" });
   },
 
+  async "the session that is open goes on with the chosen model, and back"(chat) {
+    await chat.see("From here on: local/mock");
+    await chat.ask("who are you?");
+    await chat.see("I heard: who are you?");
+    await chat.settled();
+    await chat.frame.locator(".model").click();
+    await chat.page.locator(".quick-input-list .monaco-list-row", { hasText: "offline/retrieval" }).click();
+    await chat.frame.locator(".badge", { hasText: "offline" }).waitFor();
+    await chat.see("From here on: offline/retrieval");
+    const models = chat.events().flatMap(({ type, data }) => (type === "session/model" ? [data.model] : []));
+    assert.deepEqual(models.slice(-2), ["mock", "retrieval"]);
+    assert.equal(chat.logs().length, 1);
+  },
+
   async "an answer grows while it is written, and is stopped with a button"(chat) {
     await chat.use("local/mock");
     await chat.ask("drip 100000 50");
@@ -80,6 +96,44 @@ export const CASES = {
     const end = chat.events().findLast(({ type }) => type === "assistant/message");
     assert.equal(end.data.interrupted, true);
     assert.equal(words(text), words(end.data.message.content[0].text));
+  },
+
+  async "the keyboard is enough: a new line, sending, stopping, and the way to every button"(chat) {
+    await chat.use("local/mock");
+    const focus = () => chat.frame.evaluate(() => document.activeElement.getAttribute("aria-label"));
+    await chat.command("dsh-ls: Open the Chat");
+    await chat.focused();
+    await chat.page.keyboard.type("drip 100000 50");
+    await chat.page.keyboard.press("Shift+Enter");
+    await chat.page.keyboard.type("and a second line");
+    assert.equal(await chat.frame.locator("textarea").inputValue(), "drip 100000 50\nand a second line");
+    await chat.page.keyboard.press("Tab");
+    assert.equal(await focus(), "Model: local/mock");
+    await chat.page.keyboard.press("Tab");
+    assert.equal(await focus(), "Send");
+    await chat.page.keyboard.press("Shift+Tab");
+    await chat.page.keyboard.press("Shift+Tab");
+    assert.equal(await focus(), "Question");
+    await chat.page.keyboard.press("Enter");
+    chat.asked += 1;
+    await until("a growing answer", async () => (await chat.texts(".answer")).join().includes("word20"));
+    assert.equal(await chat.frame.locator("[role=status].spoken").textContent(), "Working");
+    await chat.page.keyboard.press("Escape");
+    await chat.see("Stopped.");
+    await chat.settled();
+    assert.match(await chat.frame.locator("[role=status].spoken").textContent(), /^word0 word1/);
+    const nameless = await chat.frame.evaluate(() => [...document.querySelectorAll("button, textarea, summary")].filter((each) => !(each.ariaLabel || each.textContent.trim())).length);
+    assert.equal(nameless, 0);
+  },
+
+  async "an answer goes on while the view is closed"(chat) {
+    await chat.use("local/mock");
+    await chat.ask("drip 200 50");
+    await until("a growing answer", async () => (await chat.texts(".answer")).join().includes("word5"));
+    await chat.closeAndOpen();
+    await chat.settled();
+    const sent = chat.events().findLast(({ type }) => type === "assistant/message").data.message.content[0].text;
+    assert.equal(words((await chat.texts(".answer")).join()), words(sent));
   },
 
   async "a question that is asked meanwhile waits and is answered next"(chat) {
@@ -124,6 +178,9 @@ export const CASES = {
   },
 
   async "a page does not obey what a model says"(chat) {
+    const outward = [];
+    const note = (request) => request.url().includes("example.invalid") && outward.push(request.url());
+    chat.page.on("request", note);
     await chat.use("local/mock");
     await chat.ask("hostile");
     await chat.settled();
@@ -135,7 +192,12 @@ export const CASES = {
     assert.equal(found.elements, 0);
     assert.notEqual(found.title, "obeyed");
     assert.match(found.text, /<script>document\.title/);
-    assert.match(found.text, /\[press\]\(javascript:alert\(1\)\) away \(https:/);
+    assert.match(found.text, /press \(javascript:alert\(1\)\) away \(https:/);
+    assert.match(found.text, /seen \(https:.*run \(command:.*page \(data:/);
+    const buttons = await chat.frame.locator(".answer .citation").allInnerTexts();
+    assert.deepEqual(buttons, ["up", "../outside.txt:1", "/etc/hostname:1", "link.txt:1", "src/missing.rs:3"]);
+    assert.deepEqual(outward, []);
+    chat.page.off("request", note);
   },
 
   async "a citation that leads outside, through a link or nowhere is refused in words"(chat) {
@@ -149,6 +211,18 @@ export const CASES = {
       await toast.first().waitFor({ state: "detached" });
     }
     assert.equal(await chat.activeTab(), tab);
+  },
+
+  async "a citation may have blanks in its path, an anchor or a range"(chat) {
+    await chat.use("local/mock");
+    await chat.ask("places");
+    await chat.settled();
+    const places = [["My Notes/a b.md:3", "a b.md", "Ln 3, Col 1"], ["src/shape.rs#L10", "shape.rs", "Ln 10, Col 1"], ["area", "shape.rs", "Ln 11, Col 6 ("], ["the notes", "a b.md", "Ln 1, Col 1"]];
+    for (const [text, tab, cursor] of places) {
+      await chat.frame.locator(".answer .citation", { hasText: text }).first().click();
+      await until(`${tab} at ${cursor}`, async () => (await chat.activeTab()).includes(tab) && (await chat.cursor()).startsWith(cursor));
+    }
+    await chat.openFile("shape.rs");
   },
 
   async "a model that fails is told with what can be done"(chat) {
@@ -176,14 +250,28 @@ export const CASES = {
 
   async "a long answer is shown to its end"(chat) {
     await chat.use("local/mock");
-    await chat.ask("drip 4000 2000");
-    await until("the last word", async () => (await chat.texts(".answer")).join().includes("word3998"), 40_000);
+    await chat.ask("drip 14000 8000");
+    const input = chat.frame.locator("textarea");
+    await until("a growing answer", async () => (await chat.texts(".answer")).join().includes("word2000"));
+    await input.fill("typed meanwhile");
+    await until("the last word", async () => (await chat.texts(".answer")).join().includes("word13998"), 40_000);
     await chat.settled();
+    assert.ok((await chat.texts(".answer")).join().length > 100_000);
+    assert.equal(await input.inputValue(), "typed meanwhile");
+    await input.fill("");
     const isAtEnd = await chat.frame.evaluate(() => {
       const { scrollHeight, scrollTop, clientHeight } = document.querySelector(".scroller");
       return scrollHeight - scrollTop - clientHeight < 4;
     });
     assert.ok(isAtEnd, "the end is in sight");
+    await chat.frame.evaluate(() => {
+      const scroller = document.querySelector(".scroller");
+      const ended = new Promise((done) => scroller.addEventListener("scrollend", done, { once: true }));
+      scroller.scrollTop = 500;
+      return ended;
+    });
+    await chat.closeAndOpen();
+    await until("the place where the reader was", () => chat.frame.evaluate(() => document.querySelector(".scroller").scrollTop === 500));
   },
 
   async "a server that keeps ending is not started for ever"(chat) {
@@ -193,6 +281,8 @@ export const CASES = {
     chat.host.set({ "dsh-ls.server.path": crasher });
     await chat.see("keeps ending", 40_000);
     await chat.frame.locator(".banner button", { hasText: "Show log" }).waitFor();
+    assert.deepEqual(await chat.isCut(), []);
+    await chat.shot("crashing");
   },
 
   async "a server that is missing is told with what can be done, and is found when it is there"(chat) {
@@ -207,16 +297,17 @@ export const CASES = {
     assert.match((await chat.texts(".answer")).join(), /Circle is defined here/);
   },
 
-  async "an answer with all that Markdown has reads well in the dark, too"(chat) {
-    const ground = () => chat.frame.evaluate(() => getComputedStyle(document.querySelector(".box")).backgroundColor);
+  async "an answer with all that Markdown has reads well in every theme"(chat) {
     await chat.use("local/mock");
     await chat.ask("showcase");
     await chat.settled();
     assert.equal(await chat.frame.locator(".answer :is(h3, strong, em, pre, blockquote, .item)").count(), 10);
-    const light = await ground();
-    await chat.command("Preferences: Toggle between Light/Dark Themes");
-    await until("another ground", async () => (await ground()) !== light);
-    await chat.shot("dark");
+    assert.deepEqual(await chat.isCut(), []);
+    for (const [theme, name] of [["Dark 2026", "dark"], ["Default High Contrast", "contrast-dark"], ["Default High Contrast Light", "contrast-light"], ["Light 2026", "light"]]) {
+      await chat.theme(theme);
+      await chat.shot(name);
+    }
+    chat.host.set({});
   },
 
   async "with several folders a new session asks which"(chat) {
@@ -232,6 +323,31 @@ export const CASES = {
     await chat.ask("showcase");
     await chat.settled();
     assert.ok(chat.logs().some((name) => name.includes("other")));
+    await chat.frame.locator(".folder", { hasText: "other" }).waitFor();
+    assert.deepEqual(await chat.isCut(), []);
+    await chat.shot("folders");
+    // The folder of the session is closed: the next question is about the one that is left.
+    writeFileSync(join(chat.host.place, "both.code-workspace"), '{"folders": [{"path": "work"}]}');
+    await chat.see("Ask about work");
+    assert.equal(await chat.frame.locator(".folder").isVisible(), false);
+  },
+
+  async "a folder that is not trusted is answered about, and its settings start nothing"(chat) {
+    const [evil, trace] = [join(chat.host.place, "evil"), join(chat.host.place, "obeyed")];
+    writeFileSync(evil, `#!/bin/sh\ntouch ${trace}\n`);
+    chmodSync(evil, 0o755);
+    mkdirSync(join(chat.host.place, "other/.vscode"));
+    writeFileSync(join(chat.host.place, "other/.vscode/settings.json"), JSON.stringify({ "dsh-ls.server.path": evil, "dsh-ls.model": "local/evil" }));
+    chat.host.set({ "security.workspace.trust.enabled": true, "security.workspace.trust.startupPrompt": "never", "dsh-ls.model": "offline/retrieval" });
+    await chat.open(`?folder=${chat.host.place}/other`);
+    await chat.page.getByText("Restricted Mode").first().waitFor();
+    await chat.frame.locator(".model", { hasText: "offline/retrieval" }).waitFor();
+    chat.asked = 0;
+    await chat.ask("where is Lonely defined?");
+    await chat.settled();
+    assert.match((await chat.texts(".answer")).join(), /only\.rs:1/);
+    assert.equal(existsSync(trace), false);
+    chat.host.set({});
   },
 
   async "without a folder the chat says what to do"(chat) {

@@ -1,8 +1,9 @@
 /** What a person does and sees in the editor, in words. */
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { until } from "./host.mjs";
+import { processesWith, until } from "./host.mjs";
+import { root } from "./install.mjs";
 
 export class ChatPage {
   constructor(host, parts, dshLs) {
@@ -25,6 +26,14 @@ export class ChatPage {
         if (await composer?.isVisible().catch(() => false)) return frame;
       }
     }, 40_000);
+  }
+
+  /** Closes the view, which takes its page away, and opens it again. */
+  async closeAndOpen() {
+    await this.page.keyboard.press("Control+b");
+    await until("no chat", async () => this.frame.isDetached() || (await this.frame.locator(".composer").count().catch(() => 0)) === 0);
+    await this.page.keyboard.press("Control+b");
+    await this.find();
   }
 
   /** Runs a command as a person does. What takes the focus away closes the list: then once more. */
@@ -58,8 +67,16 @@ export class ChatPage {
 
   async ask(text) {
     this.asked += 1;
-    await this.frame.locator("textarea").fill(text);
-    await this.frame.locator("textarea").press("Enter");
+    const input = this.frame.locator("textarea");
+    // A list that closes gives the focus back to whatever had it before, even to what is being typed into.
+    await until("the question where it is typed", async () => {
+      await input.fill(text);
+      return (await input.inputValue()) === text;
+    });
+    await until("the question on its way", async () => {
+      await input.press("Enter");
+      return (await input.inputValue()) === "";
+    });
   }
 
   /** Waits until every question of the session is answered. */
@@ -74,16 +91,22 @@ export class ChatPage {
 
   /** Leaves the session, if there is one. */
   async newSession() {
-    if (await this.frame.locator(".empty").isHidden()) await this.page.locator(".pane-header, .composite.title").locator('a[aria-label*="New Session"]').first().click();
+    await this.command("dsh-ls: New Session");
     await this.frame.locator(".empty").waitFor();
+    await this.focused();
     this.asked = 0;
   }
 
-  /** Chooses a model by its name and begins a session with it. */
+  /** Waits until a person can type a question. */
+  async focused() {
+    await until("the cursor in the chat", () => this.frame.evaluate(() => document.hasFocus() && document.activeElement?.tagName === "TEXTAREA"));
+  }
+
+  /** Begins a session with a model that is chosen by its name. */
   async use(model) {
+    await this.newSession();
     await this.command("dsh-ls: Choose the Model");
     await this.nameModel(model);
-    await this.newSession();
   }
 
   /** In the open picker of models: types a model's name. */
@@ -114,17 +137,10 @@ export class ChatPage {
     return (await this.page.locator(".tabs-container .tab.active").first().textContent({ timeout: 500 }).catch(() => "")) ?? "";
   }
 
-  /** The servers of this editor: others may run on this machine. */
+  /** The servers of this editor. */
   servers() {
-    return readdirSync("/proc").filter((pid) => {
-      if (!/^\d+$/.test(pid)) return false;
-      try {
-        const isServer = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, 2).join(" ") === `${this.dshLs} lsp`;
-        return isServer && readFileSync(`/proc/${pid}/environ`, "utf8").includes(`DSH_LS_HOME=${this.host.place}`);
-      } catch {
-        return false;
-      }
-    });
+    const ours = processesWith(`${this.host.place}/home`);
+    return ours.filter(({ command }) => command.startsWith(`${this.dshLs} lsp`)).map(({ pid }) => String(pid));
   }
 
   kill() {
@@ -144,7 +160,28 @@ export class ChatPage {
     return lines.map((line) => JSON.parse(line));
   }
 
+  /** Whether everything is inside the width of the view. Code scrolls by itself. */
+  async isCut() {
+    return this.frame.evaluate(() => {
+      const wide = [document.scrollingElement, document.querySelector(".scroller")].filter((each) => each.scrollWidth > each.clientWidth);
+      const out = [...document.querySelectorAll("button, .question, .answer, .tool, .note, .markdown > *")].filter((each) => each.getBoundingClientRect().right > innerWidth + 1);
+      return [...wide, ...out].map((each) => `${each.tagName}.${each.className} ${each.textContent.slice(0, 40)}`);
+    });
+  }
+
+  /** Chooses a theme by its name. */
+  async theme(name) {
+    this.host.set({ "workbench.colorTheme": name });
+    await until(`the theme ${name}`, () => this.frame.evaluate((id) => document.body.dataset.vscodeThemeId === id, name));
+  }
+
   async shot(name) {
-    if (this.shots) await this.page.screenshot({ path: join(this.shots, `vscode-${name}.png`) });
+    if (!this.shots) return;
+    await this.page.mouse.move(700, 500);
+    await until("no hint of a button", async () => (await this.page.locator(".monaco-hover:visible").count()) === 0);
+    const path = join(this.shots, `vscode-${name}.png`);
+    await this.page.screenshot({ path, animations: "disabled" });
+    // The extension's own page shows what stands in its package only.
+    if (name === "answer") cpSync(path, join(root, "editors/vscode/media/answer.png"));
   }
 }

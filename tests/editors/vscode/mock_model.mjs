@@ -1,4 +1,4 @@
-/** A model's server on this machine. What it does is said by the question: `drip COUNT PERSECOND`, `hostile`, `fail`, `showcase`. */
+/** A model's server on this machine. What it does is said by the question: `drip COUNT PERSECOND`, `hostile`, `places`, `fail`, `showcase`. */
 import { createServer } from "node:http";
 
 /** Things that an answer may hold and that a page must not obey. */
@@ -6,8 +6,12 @@ export const HOSTILE = [
   "<script>document.title = 'obeyed'</script><img src=x onerror=\"document.title = 'obeyed'\">",
   "[press](javascript:alert(1)) [away](https://example.invalid/a) [up](../../etc/passwd:1)",
   "See ../outside.txt:1 and /etc/hostname:1 and `link.txt:1` and src/missing.rs:3.",
+  "![seen](https://example.invalid/seen.png) [run](command:workbench.action.terminal.new) [page](data:text/html,x) <a href=\"https://example.invalid/\">go</a>",
   "| a | b |\n|---|---|\n<style>*{display:none}</style>",
 ].join("\n\n");
+
+/** Places in the ways that models write them. */
+const PLACES = "See `My Notes/a b.md:3`, src/shape.rs#L10, [area](src/shape.rs#L9-L11) and [the notes](<My Notes/a b.md#L1>).";
 
 /** Starts it. `count()` tells how many pieces were sent so far. */
 export async function startModel() {
@@ -33,6 +37,7 @@ export async function startModel() {
     const drip = /drip (\d+) (\d+)/.exec(text);
     if (drip) await dripped(Number(drip[1]), Number(drip[2]), response, send);
     else if (text.includes("hostile")) send({ content: HOSTILE });
+    else if (text.includes("places")) send({ content: PLACES });
     else if (text.includes("showcase")) send({ content: SHOWCASE });
     else send({ content: `I heard: ${text.split("\n")[0]}` });
     send({}, "stop");

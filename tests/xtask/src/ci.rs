@@ -1,10 +1,10 @@
-//! `cargo xtask ci`: format, lints, tests, foreign clients, documentation.
+//! `cargo xtask ci`: format, lints, tests, foreign clients, real editors, documentation.
 
 use std::path::Path;
 use std::time::Instant;
 
-use crate::clients;
 use crate::steps::{self, cargo, run_and_watch, say, works};
+use crate::{clients, editors};
 
 /// The test runner's version, so that two machines run the same one.
 const NEXTEST: &str = "0.9.143";
@@ -27,7 +27,9 @@ fn check() -> anyhow::Result<Vec<String>> {
     // The suite drives the program itself.
     steps::run(&mut cargo(&["build", "--locked", "-p", "dsh-ls"]))?;
     let lines = run_and_watch(&mut cargo(&["nextest", "run", "--locked", "--workspace"]))?;
-    clients::check(Path::new("target/debug/dsh-ls"))?;
+    let program = Path::new("target/debug/dsh-ls");
+    clients::check(program)?;
+    editors::check(program)?;
     steps::run(&mut cargo(&["test", "--locked", "--workspace", "--doc", "--quiet"]))?;
     let mut doc =
         cargo(&["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"]);

@@ -3,6 +3,7 @@ import { apply, noteLag } from "../model/apply.ts";
 import { emptyModel, type Model } from "../model/items.ts";
 import { Composer } from "./composer.ts";
 import { h, icon } from "./dom.ts";
+import { introduction } from "./drawings.ts";
 import type { Action, ChatState, ToView, Transport } from "./messages.ts";
 import type { RowActions } from "./renderers.ts";
 import { TranscriptView } from "./transcript_view.ts";
@@ -13,6 +14,7 @@ const LABELS: Record<Action, string> = {
   cancel: "Stop",
   log: "Show log",
   model: "Choose a model",
+  newSession: "New session",
   openFolder: "Open folder",
   restart: "Restart",
   sessions: "Earlier sessions",
@@ -22,6 +24,8 @@ const LABELS: Record<Action, string> = {
 const REST = 4;
 /** And at least this long: a reader sees no more than 20 changes a second. */
 const LEAST_REST_MS = 50;
+/** As much of an answer as is read out by itself. */
+const MOST_SPOKEN = 1_000;
 /** How near the end a reader is taken to follow it, in pixels. */
 const NEAR_END = 48;
 
@@ -29,6 +33,9 @@ const NEAR_END = 48;
 export function startChat(root: HTMLElement, transport: Transport): void {
   let model: Model = emptyModel();
   let chat: ChatState = { server: { kind: "starting" } };
+  /** What outlives the page: an editor closes it when it is out of sight. */
+  const saved = (transport.load() ?? {}) as { text?: string; top?: number | null };
+  const save = (changed: typeof saved): void => transport.save(Object.assign(saved, changed));
   const actions: RowActions = {
     open: (citation) => transport.send({ type: "open", citation }),
     copy: (text) => void navigator.clipboard.writeText(text),
@@ -39,19 +46,35 @@ export function startChat(root: HTMLElement, transport: Transport): void {
   const notice = h("div", { class: "banner bad", role: "alert" });
   notice.hidden = true;
   const empty = h("div", { class: "empty" });
-  const working = h("div", { class: "working", role: "status", label: "Working" }, h("i"), h("i"), h("i"));
+  const working = h("div", { class: "working" }, h("i"), h("i"), h("i"));
   const scroller = h("div", { class: "scroller" }, empty, transcript.element, working);
-  const composer = new Composer((message) => transport.send(message), (text) => transport.save({ text }));
-  root.replaceChildren(banner, notice, scroller, composer.element);
-
-  let follows = true;
-  scroller.addEventListener("scroll", () => {
-    follows = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_END;
+  const composer = new Composer((message) => transport.send(message), (text) => save({ text }));
+  const spoken = h("div", { class: "spoken", role: "status", live: "polite" });
+  root.replaceChildren(banner, notice, scroller, composer.element, spoken);
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && !event.isComposing && model.inTurn) transport.send({ type: "cancel" });
   });
 
-  new ResizeObserver(() => {
+  let follows = true;
+  let lastTop = 0;
+  scroller.addEventListener("scroll", () => {
+    const { scrollHeight, scrollTop, clientHeight } = scroller;
+    // The answer may have grown since the page went to its end: only a way up is a person's.
+    if (scrollTop < lastTop || !follows) follows = scrollHeight - scrollTop - clientHeight < NEAR_END;
+    lastTop = scrollTop;
+  });
+  scroller.addEventListener("scrollend", () => save({ top: follows ? null : scroller.scrollTop }));
+  let returnTo = saved.top ?? undefined;
+  const follow = (): void => {
     if (follows) scroller.scrollTop = scroller.scrollHeight;
-  }).observe(scroller);
+  };
+  new ResizeObserver(follow).observe(scroller);
+
+  let wasInTurn = false;
+  const speak = (): void => {
+    if (model.inTurn !== wasInTurn) spoken.textContent = model.inTurn ? "Working" : lastAnswer(model);
+    wasInTurn = model.inTurn;
+  };
 
   let isAsked = false;
   let restsUntil = 0;
@@ -76,7 +99,13 @@ export function startChat(root: HTMLElement, transport: Transport): void {
     composer.run(model.inTurn);
     working.hidden = !model.inTurn || model.drafts.some(({ text }) => text !== "");
     empty.hidden = transcript.element.childElementCount > 0;
-    if (follows) scroller.scrollTop = scroller.scrollHeight;
+    speak();
+    follow();
+    if (returnTo !== undefined && model.lastSeq >= 0) {
+      follows = false;
+      scroller.scrollTop = returnTo;
+      returnTo = undefined;
+    }
   }
 
   function showChat(): void {
@@ -88,6 +117,7 @@ export function startChat(root: HTMLElement, transport: Transport): void {
   const take: { [Type in ToView["type"]]: (message: Extract<ToView, { type: Type }>) => void } = {
     show: (message) => {
       ({ model, chat } = message);
+      wasInTurn = model.inTurn;
       follows = true;
       showChat();
     },
@@ -117,8 +147,7 @@ export function startChat(root: HTMLElement, transport: Transport): void {
     (take[message.type] as (message: ToView) => void)(message);
     schedule();
   });
-  const saved = transport.load() as { text?: string } | undefined;
-  if (saved?.text) composer.restore(saved.text);
+  if (saved.text) composer.restore(saved.text);
   transport.send({ type: "ready" });
 }
 
@@ -134,7 +163,7 @@ function showBanner(banner: HTMLElement, { server }: ChatState, transport: Trans
   }
 }
 
-function emptyState(chat: ChatState, transport: Transport): HTMLElement[] {
+function emptyState(chat: ChatState, transport: Transport): Element[] {
   if (chat.folder === undefined) {
     return [
       h("h2", {}, "No folder is open"),
@@ -145,6 +174,7 @@ function emptyState(chat: ChatState, transport: Transport): HTMLElement[] {
   const examples = EXAMPLES.map((text) => h("button", { class: "example", onclick: () => transport.send({ type: "prompt", text }) }, text));
   const links = (["ask", "sessions"] as const).map((action) => button(action, transport, "link"));
   return [
+    introduction(),
     h("h2", {}, `Ask about ${chat.folder}`),
     h("p", {}, "Answers name where each fact stands, and you can follow every place they name. Files are read, never changed."),
     h("div", { class: "examples" }, ...examples),
@@ -160,4 +190,12 @@ function lastQuestion(model: Model): string {
   const asked = model.items.findLast((item) => item.type === "user/message" && item.plugin === undefined);
   if (asked?.type !== "user/message") return "";
   return asked.content.map((block) => (block.type === "text" ? block.text : "")).join("\n").trim();
+}
+
+/** The end of a turn as it is read out: the answer's beginning, else that it is over. */
+function lastAnswer(model: Model): string {
+  const begin = model.items.findLastIndex(({ type }) => type === "turn/start");
+  const texts = model.items.slice(begin).flatMap((item) => (item.type === "assistant/message" && item.block === "text" ? [item.text] : []));
+  const last = texts.at(-1) ?? "The answer ended.";
+  return last.length > MOST_SPOKEN ? `${last.slice(0, MOST_SPOKEN)} …` : last;
 }

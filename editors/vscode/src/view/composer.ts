@@ -8,6 +8,7 @@ export class Composer {
   private readonly input = h("textarea", { label: "Question" });
   private readonly attachment = h("div", { class: "attachments" });
   private readonly model = h("button", { class: "ghost model", title: "Choose the model", onclick: () => this.send({ type: "act", action: "model" }) });
+  private readonly folder = h("button", { class: "ghost folder", onclick: () => this.send({ type: "act", action: "newSession" }) });
   private readonly badge = h("span", { class: "badge", title: "Answers are found by search on this machine. Nothing leaves it." }, icon("offline"), "offline");
   private readonly button = h("button", { class: "primary round" });
   private isRunning = false;
@@ -20,19 +21,21 @@ export class Composer {
     this.input.rows = 1;
     this.input.addEventListener("input", () => this.edited());
     this.input.addEventListener("keydown", (event) => {
+      // The last letters of some scripts are chosen with Enter: that is no wish to send.
       if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
       event.preventDefault();
       this.submit();
     });
     this.button.addEventListener("click", () => (this.isStop() ? this.send({ type: "cancel" }) : this.submit()));
     const bar = h("div", { class: "bar" }, this.model, this.badge, h("span", { class: "space" }), this.button);
-    const box = h("div", { class: "box" }, this.attachment, this.input, bar);
+    const box = h("div", { class: "box" }, this.folder, this.attachment, this.input, bar);
     box.addEventListener("click", (event) => {
       if (event.target === box) this.input.focus();
     });
     this.element = h("div", { class: "composer" }, box);
     // Until the host has spoken there is nothing to tell.
     this.badge.hidden = true;
+    this.folder.hidden = true;
     this.attachment.hidden = true;
     this.changed();
   }
@@ -42,7 +45,14 @@ export class Composer {
     this.canAsk = chat.folder !== undefined && chat.server.kind !== "failed";
     this.input.placeholder = chat.folder === undefined ? "Open a folder first" : "Ask a question";
     this.input.disabled = chat.folder === undefined;
-    this.model.replaceChildren(chat.model?.name ?? "model", icon("chevron"));
+    const model = chat.model?.name ?? "model";
+    this.model.replaceChildren(h("span", { class: "cut" }, model), icon("chevron"));
+    this.model.setAttribute("aria-label", `Model: ${model}`);
+    const folder = chat.folder ?? "";
+    this.folder.hidden = chat.hasOtherFolders !== true;
+    this.folder.replaceChildren(icon("folder"), h("span", { class: "cut" }, folder));
+    this.folder.title = `Only ${folder} is read. Begin a session about another folder`;
+    this.folder.setAttribute("aria-label", `Folder: ${folder}`);
     this.badge.hidden = chat.model?.isOffline !== true;
     const { attachment } = chat;
     this.attachment.hidden = !attachment;

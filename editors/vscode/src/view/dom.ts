@@ -6,6 +6,8 @@ export interface Properties {
   title?: string;
   role?: string;
   label?: string;
+  /** How a screen reader hears of changes inside. */
+  live?: "off" | "polite";
   onclick?: () => void;
 }
 
@@ -16,11 +18,12 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
   ...children: (Node | string)[]
 ): HTMLElementTagNameMap[Tag] {
   const element = document.createElement(tag);
-  const { class: names, title, role, label, onclick } = properties;
+  const { class: names, title, role, label, live, onclick } = properties;
   if (names) element.className = names;
   if (title) element.title = title;
   if (role) element.setAttribute("role", role);
   if (label) element.setAttribute("aria-label", label);
+  if (live) element.setAttribute("aria-live", live);
   if (onclick) element.addEventListener("click", onclick);
   if (tag === "button") element.setAttribute("type", "button");
   element.append(...children);

@@ -80,14 +80,14 @@ function readLine(blocks: Block[], line: string, start: number): void {
 }
 
 const SPAN =
-  /(?<ticks>`+)(?<code>[^`](?:.*?[^`])?)\k<ticks>(?!`)|\[(?<label>[^\][\n]{1,500})\]\((?<target>[^()\s]{1,2000})\)|(?<![*\w])\*\*(?<strong>[^\s*](?:[^*]*[^\s*])?)\*\*|(?<![*\w])\*(?<star>[^\s*](?:[^*\n]*[^\s*])?)\*(?!\w)|(?<![\w_])_(?<line>[^\s_](?:[^_\n]*[^\s_])?)_(?!\w)/gs;
+  /(?<ticks>`+)(?<code>[^`](?:.*?[^`])?)\k<ticks>(?!`)|!?\[(?<label>[^\][\n]{1,500})\]\((?:<(?<angled>[^<>\n]{1,2000})>|(?<target>[^()\s]{1,2000}(?:\([^()\s]{0,200}\)[^()\s]{0,2000}){0,4}))\)|(?<![*\w])\*\*(?<strong>[^\s*](?:[^*]*[^\s*])?)\*\*|(?<![*\w])\*(?<star>[^\s*](?:[^*\n]*[^\s*])?)\*(?!\w)|(?<![\w_])_(?<line>[^\s_](?:[^_\n]*[^\s_])?)_(?!\w)/gs;
 
 /** The spans of a block's text. */
 export function readSpans(text: string): Span[] {
   const spans: Span[] = [];
   let end = 0;
   for (const match of text.matchAll(SPAN)) {
-    const { code, label, target = "", strong, star, line } = match.groups ?? {};
+    const { code, label, angled, target = angled ?? "", strong, star, line } = match.groups ?? {};
     const emphasis = star ?? line;
     if (match.index > end) spans.push({ kind: "text", text: text.slice(end, match.index) });
     end = match.index + match[0].length;

@@ -1,5 +1,5 @@
 /** Shows Markdown, and goes on where it stopped when the text has grown. */
-import { splitAtCitations, wholeCitation } from "./citations.ts";
+import { linkedCitation, splitAtCitations, wholeCitation } from "./citations.ts";
 import { h, icon } from "./dom.ts";
 import { type Block, readBlocks, readSpans, type Span } from "./markdown.ts";
 import type { Citation } from "./messages.ts";
@@ -49,7 +49,7 @@ function showBlock(block: Block, actions: TextActions): HTMLElement {
       return h("hr");
     case "item": {
       const text = h("div", { class: "item-text" }, ...showText(block.text, actions));
-      return h("div", { class: `item depth-${block.depth}`, role: "listitem" }, h("span", { class: "marker" }, block.marker), text);
+      return h("div", { class: `item depth-${block.depth}` }, h("span", { class: "marker" }, block.marker), text);
     }
     case "code":
       return showCode(block, actions);
@@ -93,7 +93,7 @@ function showSpan(span: Span, actions: TextActions): (Node | string)[] {
       return [h("em", {}, ...span.spans.flatMap((each) => showSpan(each, actions)))];
     case "link": {
       // Only places in the folder can be followed; where another link would lead is said in words.
-      const citation = wholeCitation(span.target);
+      const citation = linkedCitation(span.target);
       if (citation) return [citationLink(span.text, citation, actions)];
       return [span.text === span.target ? span.text : `${span.text} (${span.target})`];
     }

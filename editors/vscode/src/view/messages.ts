@@ -7,6 +7,8 @@ export interface ChatState {
   server: ServerState;
   /** The folder that is asked about; absent when none is open. */
   folder?: string;
+  /** Several folders are open, and which one is asked about has to be said. */
+  hasOtherFolders?: boolean;
   /** The model that the next turn asks. */
   model?: { name: string; isOffline: boolean };
   /** What the next prompt is about. */
@@ -19,7 +21,7 @@ export type ServerState =
   | { kind: "failed"; message: string; actions: Action[] };
 
 /** Something that the host does at the press of a button. */
-export type Action = "ask" | "cancel" | "log" | "model" | "openFolder" | "restart" | "sessions" | "settings";
+export type Action = "ask" | "cancel" | "log" | "model" | "newSession" | "openFolder" | "restart" | "sessions" | "settings";
 
 /** Lines of a file, or a whole file. */
 export interface Attachment {
@@ -55,7 +57,7 @@ export type FromView =
   | { type: "open"; citation: Citation }
   | { type: "act"; action: Action };
 
-/** Carries both, and keeps what a person has typed while the view is away. */
+/** Carries both, and keeps what a person has typed, and read to, while the view is away. */
 export interface Transport {
   send(message: FromView): void;
   onMessage(take: (message: ToView) => void): void;

@@ -98,7 +98,9 @@ function toolRow(item: ItemOf<"tool/call">, model: Model, actions: RowActions): 
     result = answered?.type === "tool/result" ? answered : undefined;
     element.classList.toggle("running", !result && now.inTurn);
     element.classList.toggle("failed", result?.isError === true);
-    outcome.textContent = result ? tellResult(item.name, result) : now.inTurn ? "…" : "no result";
+    const drawing = result && !result.isError ? attempt(() => view.drawing?.(result?.value)) : undefined;
+    const words = result ? tellResult(item.name, result) : now.inTurn ? "…" : "no result";
+    outcome.replaceChildren(...(drawing ? [drawing] : []), words);
     fill();
   };
   update(item, model);

@@ -1,6 +1,7 @@
 /** How calls of tools are shown: one entry for each tool. A tool without an entry shows its name and arguments. */
 import type { GlobValue, GrepValue, ReadValue } from "#protocol";
 import { h, type IconName } from "./dom.ts";
+import { extent } from "./drawings.ts";
 import { citationLink, type TextActions } from "./markdown_view.ts";
 
 /** How calls of one tool are shown. */
@@ -12,6 +13,8 @@ export interface ToolView {
   subject(args: Record<string, unknown>): string;
   /** What came of it, in a few words. */
   outcome(value: unknown): string | undefined;
+  /** The same as a drawing, for the eye. */
+  drawing?(value: unknown): Node | undefined;
   /** Its result in the tool's own shape; absent: as the text that the model read. */
   body?(value: unknown, actions: TextActions): Node | undefined;
 }
@@ -45,10 +48,16 @@ const TOOLS: Record<string, ToolView> = {
     verb: "Read",
     subject: (args) => word(args["file_path"]),
     outcome: (value) => {
-      const { lines } = value as ReadValue;
+      const { lines, totalLines } = value as ReadValue;
       const [first, last] = [lines[0], lines.at(-1)];
       if (!first || !last) return "empty";
+      if (lines.length === totalLines) return count(totalLines, "line", false);
       return first.number === last.number ? `line ${first.number}` : `lines ${first.number}–${last.number}`;
+    },
+    drawing: (value) => {
+      const { lines, totalLines } = value as ReadValue;
+      const [first, last] = [lines[0], lines.at(-1)];
+      return first && last && lines.length < totalLines ? extent(first.number, last.number, totalLines) : undefined;
     },
     body: (value, actions) => {
       const { path, lines } = value as ReadValue;

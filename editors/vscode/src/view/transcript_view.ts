@@ -12,7 +12,8 @@ interface Shown {
 
 /** Shows a model as rows. */
 export class TranscriptView {
-  readonly element = h("div", { class: "transcript", role: "log", label: "Conversation" });
+  /** Read out as a whole when it is complete, not piece by piece while it grows. */
+  readonly element = h("div", { class: "transcript", role: "log", label: "Conversation", live: "off" });
   private shown = new Map<string, Shown>();
   private wasInTurn = false;
 

@@ -98,7 +98,11 @@ impl<'a> Builder<'a> {
                 | ErrorKind::TabAtBlockScalarStart
         );
         let todo = if is_tab { "; indent with spaces, not with tabs" } else { "" };
-        Problem::at(ProblemKind::Unparsable, &place, format!("is no YAML: {}{todo}", error.info()))
+        let message = match error.kind() {
+            ErrorKind::RecursionLimitExceeded => too_deep(),
+            _ => format!("is no YAML: {}{todo}", error.info()),
+        };
+        Problem::at(ProblemKind::Unparsable, &place, message)
     }
 
     /// The node that begins with an event.
@@ -139,8 +143,7 @@ impl<'a> Builder<'a> {
     ) -> Result<Nested<T>, Problem> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            let message = format!("is nested deeper than {MAX_DEPTH} levels");
-            return Err(Problem::at(ProblemKind::Unparsable, place, message));
+            return Err(Problem::at(ProblemKind::Unparsable, place, too_deep()));
         }
         let read = read(self);
         self.depth -= 1;
@@ -301,4 +304,8 @@ fn anchor_start(text: &str, start: usize) -> usize {
     let before = text[..start].trim_end_matches([' ', '\t']);
     let word = before.rfind([' ', '\t', '\n']).map_or(0, |at| at + 1);
     if before[word..].starts_with('&') { word } else { start }
+}
+
+fn too_deep() -> String {
+    format!("is nested deeper than {MAX_DEPTH} levels")
 }

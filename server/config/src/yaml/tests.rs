@@ -258,9 +258,11 @@ fn aliases_cannot_unfold_without_limit() {
 #[test]
 fn depth_is_limited() {
     let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
-    assert!(read_text(&deep).is_err());
+    let too_deep =
+        |text: &str| read_text(text).unwrap_err().message.ends_with("deeper than 64 levels");
+    assert!(too_deep(&deep));
     let deep: Vec<String> = (0..500).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
-    assert!(read_text(&deep.concat()).is_err());
+    assert!(too_deep(&deep.concat()));
 }
 
 #[test]

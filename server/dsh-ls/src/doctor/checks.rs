@@ -143,6 +143,9 @@ fn credentials(file: &Path, mounted: &Result<Mounted, String>) -> Result<String,
         Err(error) => return Err(format!("{place} cannot be read: {error}")),
         Ok(metadata) => metadata,
     };
+    if !metadata.is_file() {
+        return Err(format!("{place} is no file; move it away"));
+    }
     if metadata.mode() & 0o077 != 0 {
         return Err(format!("others can read {place}; run `chmod 600` on it"));
     }

@@ -14,7 +14,7 @@ use super::read::{self, ReadError};
 use crate::store::{BoxFuture, LeaseError, Sink, StorageError};
 
 /// How long an event may wait in memory before it is written, when nobody flushes.
-const WRITE_BEHIND: Duration = Duration::from_millis(200);
+const WRITE_BEHIND: Duration = Duration::from_millis(20);
 
 /// A log file that is written to.
 pub(super) struct FileSink(Arc<Shared>);
