@@ -7,10 +7,13 @@ use dsh_tests::client::Client;
 use dsh_tests::world::{World, until};
 use serde_json::{Value, json};
 
+/// Writes a file at once: a server that watches it sees no half of it.
 fn write(world: &World, name: &str, text: &str) -> String {
     let path = world.root().join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(&path, text).unwrap();
+    let beside = path.with_extension("new");
+    fs::write(&beside, text).unwrap();
+    fs::rename(beside, &path).unwrap();
     path.display().to_string()
 }
 

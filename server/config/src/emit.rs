@@ -87,7 +87,7 @@ pub(crate) fn inline(setting: &Setting) -> String {
         SettingValue::List(items) => list(items),
         SettingValue::Map(entries) => {
             let entry =
-                |(key, value): &(String, Setting)| format!("{}: {}", text(key), inline(value));
+                |(key, value): (&String, &Setting)| format!("{}: {}", text(key), inline(value));
             let entries: Vec<String> = entries.iter().map(entry).collect();
             format!("{{{}}}", entries.join(", "))
         }

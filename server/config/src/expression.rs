@@ -106,12 +106,12 @@ impl Expression {
                 if *json {
                     entries.push(("json".to_owned(), of(SettingValue::Scalar(true.into()), place)));
                 }
-                ("!env", of(SettingValue::Map(entries), place))
+                ("!env", of(SettingValue::Map(entries.into_iter().collect()), place))
             }
             Self::Home(part) => ("!home", text(&part.path, &part.place)),
             Self::Cwd(part) => ("!cwd", text(&part.path, &part.place)),
             Self::Platform { choices, place } => {
-                ("!platform", of(SettingValue::Map(choices.clone()), place))
+                ("!platform", of(SettingValue::Map(choices.iter().cloned().collect()), place))
             }
             Self::Service { service, field, place } => {
                 ("!service", text(&format!("{service}.{field}"), place))

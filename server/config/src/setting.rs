@@ -1,6 +1,7 @@
 //! A value of configuration: YAML's values and expressions, each with its place.
 
 use dsh_kernel::config::PathStep;
+use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use crate::expression::Expression;
@@ -25,7 +26,7 @@ pub enum SettingValue {
     /// A list.
     List(Vec<Setting>),
     /// A mapping in the order it was written.
-    Map(Vec<(String, Setting)>),
+    Map(IndexMap<String, Setting>),
     /// A value that the environment gives.
     Expression(Expression),
 }
@@ -125,9 +126,7 @@ impl Setting {
     pub fn nearest(&self, path: &[PathStep]) -> &Setting {
         let Some((first, rest)) = path.split_first() else { return self };
         let next = match (&self.value, first) {
-            (SettingValue::Map(entries), PathStep::Key(first)) => {
-                entries.iter().find(|(key, _)| key == first).map(|(_, value)| value)
-            }
+            (SettingValue::Map(entries), PathStep::Key(first)) => entries.get(first),
             (SettingValue::List(items), PathStep::Index(at)) => items.get(*at),
             (_, _) => None,
         };
@@ -140,23 +139,21 @@ impl Setting {
             self.clone_from(patch);
             return;
         };
-        let mut entries = match std::mem::replace(&mut self.value, SettingValue::Map(Vec::new())) {
-            SettingValue::Map(entries) => entries,
-            _ => Vec::new(),
-        };
+        let mut entries =
+            match std::mem::replace(&mut self.value, SettingValue::Map(IndexMap::new())) {
+                SettingValue::Map(entries) => entries,
+                _ => IndexMap::new(),
+            };
         for (key, change) in changes {
-            let at = entries.iter().position(|(known, _)| known == key);
-            match (at, change.is_null()) {
-                (Some(at), true) => drop(entries.remove(at)),
-                (None, true) => {}
-                (Some(at), false) => entries[at].1.merge(change),
-                (None, false) => {
-                    let empty = SettingValue::Scalar(Value::Null);
-                    let mut value = Setting { value: empty, place: change.place.clone() };
-                    value.merge(change);
-                    entries.push((key.clone(), value));
-                }
+            if change.is_null() {
+                entries.shift_remove(key);
+                continue;
             }
+            let nothing = || {
+                let value = SettingValue::Scalar(Value::Null);
+                Setting { value, place: change.place.clone() }
+            };
+            entries.entry(key.clone()).or_insert_with(nothing).merge(change);
         }
         *self = Setting { value: SettingValue::Map(entries), place: patch.place.clone() };
     }
