@@ -21,7 +21,9 @@ pub(crate) const PLUGIN: Plugin = Plugin {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Config {
+    /// The provider of the model that new sessions ask.
     provider: String,
+    /// Its name there.
     model: String,
 }
 

@@ -28,8 +28,10 @@ pub(crate) const PLUGIN: Plugin = Plugin {
 #[derive(Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct Config {
+    /// How many tool calls of one answer run at once.
     #[schemars(range(min = 1))]
     max_parallel_tool_calls: usize,
+    /// What a turn may use up; one that reaches a limit ends there, and a prompt goes on.
     budgets: BudgetsConfig,
 }
 
@@ -42,9 +44,13 @@ impl Default for Config {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct BudgetsConfig {
+    /// Model requests; 200 unless said.
     steps: Option<u64>,
+    /// Time in minutes; 60 unless said.
     minutes: Option<u64>,
+    /// Tokens in and out; no limit unless said.
     tokens: Option<u64>,
+    /// How often plugins may keep a turn from ending; 5 unless said.
     stopping_rounds: Option<u64>,
 }
 

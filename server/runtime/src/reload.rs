@@ -1,5 +1,6 @@
 //! Applies changed configuration files to running folders: all of a change or nothing.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -62,6 +63,7 @@ impl Runtime {
         }
         for workspace in &workspaces {
             if workspace.applies.load(Ordering::Relaxed) && is_mounted(&composed, workspace) {
+                all.extend(composed.problems(workspace.path()).into_iter().map(lived_with));
                 continue;
             }
             let problems = self.apply(&composed, workspace).await;
@@ -96,10 +98,11 @@ impl Runtime {
         let after =
             self.configuration.with_variables(composed).map_err(ConfigSetError::Problems)?;
         let folder = self.current_folder();
+        let known = known(before.as_deref().ok(), &folder);
         let mut problems = after.problems(&folder);
         problems.retain(|problem| {
             let aims_at_row = problem.kind == ProblemKind::NoSuchRow;
-            (problem.is_error() || aims_at_row) && !had(before.as_deref().ok(), &folder, problem)
+            (problem.is_error() || aims_at_row) && !known.contains(&facts(problem))
         });
         if !problems.is_empty() {
             return Err(ConfigSetError::Problems(problems));
@@ -111,11 +114,10 @@ impl Runtime {
     /// Applies a composition to one folder; returns what is wrong with it there.
     async fn apply(&self, composed: &Arc<Composition>, workspace: &Workspace) -> Vec<Problem> {
         let folder = workspace.path();
-        let before = self.configuration.current();
+        let known = known(self.configuration.current().as_deref().ok(), folder);
         let mut problems = composed.problems(folder);
         // What was wrong before and was lived with is no reason to refuse what changes.
-        let is_new =
-            |problem: &Problem| problem.is_error() && !had(before.as_deref().ok(), folder, problem);
+        let is_new = |problem: &Problem| problem.is_error() && !known.contains(&facts(problem));
         if problems.iter().any(is_new) {
             return problems;
         }
@@ -131,12 +133,7 @@ impl Runtime {
                 return problems;
             }
         }
-        for problem in &mut problems {
-            if problem.is_error() {
-                *problem = problem.clone().warning();
-            }
-        }
-        problems
+        problems.into_iter().map(lived_with).collect()
     }
 
     fn tell(&self, workspace: &Workspace, problems: &[Problem]) {
@@ -160,11 +157,18 @@ fn is_mounted(composed: &Composition, workspace: &Workspace) -> bool {
     composed.rows(workspace.path()).is_ok_and(|rows| rows == workspace.rows())
 }
 
-fn had(before: Option<&Composition>, folder: &Path, problem: &Problem) -> bool {
-    before.is_some_and(|before| {
-        let same = |known: &Problem| known.key == problem.key && known.message == problem.message;
-        before.problems(folder).iter().any(same)
-    })
+/// What is wrong with a composition, without the places, which move.
+fn known(composition: Option<&Composition>, folder: &Path) -> BTreeSet<(Option<String>, String)> {
+    composition.into_iter().flat_map(|it| it.problems(folder)).map(|it| facts(&it)).collect()
+}
+
+fn facts(problem: &Problem) -> (Option<String>, String) {
+    (problem.key.clone(), problem.message.clone())
+}
+
+/// An error that did not keep the rest from applying.
+fn lived_with(problem: Problem) -> Problem {
+    if problem.is_error() { problem.warning() } else { problem }
 }
 
 /// A row that did not start, at the place that it comes from.

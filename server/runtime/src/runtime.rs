@@ -80,7 +80,7 @@ pub struct Runtime {
     pub(crate) reloading: tokio::sync::Mutex<()>,
     notices: Notices,
     buffers: Arc<OpenBuffers>,
-    /// Fires when a folder is mounted for the first time.
+    /// Fires when a folder was used for the first time.
     in_use: CancellationToken,
     state: Mutex<State>,
 }
@@ -340,9 +340,12 @@ impl Runtime {
         let cell = Arc::clone(self.lock().folders.entry(path.to_owned()).or_default());
         let workspace = cell
             .get_or_try_init(|| async {
-                let workspace = Workspace::mount(self.host(path), self.rows(path)?).await?;
+                let mounted =
+                    async { Ok(Workspace::mount(self.host(path), self.rows(path)?).await?) };
+                let mounted: Result<_, WorkspaceError> = mounted.await;
+                // Also where it failed: the files may be mended.
                 self.in_use.cancel();
-                Ok::<_, WorkspaceError>(Arc::new(workspace))
+                Ok::<_, WorkspaceError>(Arc::new(mounted?))
             })
             .await?;
         Ok(Arc::clone(workspace))

@@ -17,6 +17,9 @@ const LOOK: Duration = Duration::from_secs(30);
 /// How often where one cannot be watched.
 const LOOK_UNWATCHED: Duration = Duration::from_secs(2);
 
+/// How often in a row the folders are looked for while they come and go.
+const AGAIN: usize = 8;
+
 /// What a file may have for its text to be compared; of longer ones length and time are.
 const COMPARED: u64 = 1024 * 1024;
 
@@ -79,8 +82,18 @@ impl Watch {
 
     /// Watches the folders that say something of the files as things stand. Whether all can be watched.
     fn watch_folders(&mut self) -> bool {
+        // A folder that appears before the one above it is watched tells nobody.
+        for _ in 0..AGAIN {
+            let all = self.watch_those(wanted(&self.files));
+            if !all || wanted(&self.files) == self.folders {
+                return all;
+            }
+        }
+        false
+    }
+
+    fn watch_those(&mut self, wanted: BTreeSet<PathBuf>) -> bool {
         let Some(watcher) = &mut self.watcher else { return false };
-        let wanted: BTreeSet<PathBuf> = self.files.iter().flat_map(|file| folders(file)).collect();
         for gone in self.folders.difference(&wanted) {
             // A folder that was removed is watched no more already.
             let _ = watcher.unwatch(gone);
@@ -100,6 +113,10 @@ impl Watch {
         self.folders = now;
         all
     }
+}
+
+fn wanted(files: &[PathBuf]) -> BTreeSet<PathBuf> {
+    files.iter().flat_map(|file| folders(file)).collect()
 }
 
 /// The nearest folder above a file that exists, and the one of the file that it links to.

@@ -34,10 +34,10 @@ pub(super) struct Config {
     /// The models that are listed.
     #[serde(default)]
     models: Vec<ModelConfig>,
-    /// How long a connection may take.
+    /// How long a connection may take, in milliseconds.
     #[serde(default = "connect_timeout_ms")]
     connect_timeout_ms: u64,
-    /// How long it may be silent.
+    /// How long it may be silent, in milliseconds.
     #[serde(default = "idle_timeout_ms")]
     idle_timeout_ms: u64,
     /// How failed requests are tried again.
@@ -48,16 +48,22 @@ pub(super) struct Config {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ModelConfig {
+    /// Its name at the provider.
     id: String,
+    /// How many tokens it takes in.
     context_window: Option<u64>,
+    /// What may be sent to it; text alone unless said.
     input: Option<Vec<Modality>>,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RetryConfig {
+    /// How often at most; 5 unless said, 0 for never.
     max_retries: Option<u32>,
+    /// The first wait in milliseconds, doubled each time; 500 unless said.
     min_delay_ms: Option<u64>,
+    /// The longest wait in milliseconds; 10,000 unless said.
     max_delay_ms: Option<u64>,
 }
 
