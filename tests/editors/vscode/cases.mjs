@@ -307,7 +307,6 @@ export const CASES = {
       await chat.theme(theme);
       await chat.shot(name);
     }
-    chat.host.set({});
   },
 
   async "with several folders a new session asks which"(chat) {

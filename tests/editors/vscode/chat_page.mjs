@@ -49,14 +49,13 @@ export class ChatPage {
 
   async pick(typed, wanted) {
     const input = this.page.locator(".quick-input-widget input[type=text]");
-    const row = this.page.locator(".quick-input-list .monaco-list-row").first();
+    const row = this.page.locator(".quick-input-list .monaco-list-row", { hasText: wanted }).first();
     const soon = { timeout: 2_000 };
     await until(`${wanted} in the list`, async () => {
       await this.page.keyboard.press("F1");
       try {
         await input.fill(typed, soon);
-        if (!(await row.textContent(soon)).includes(wanted) || !(await input.isVisible())) throw new Error("another one comes first");
-        await this.page.keyboard.press("Enter");
+        await row.click(soon);
         return true;
       } catch {
         await this.page.keyboard.press("Escape");
@@ -171,7 +170,11 @@ export class ChatPage {
 
   /** Chooses a theme by its name. */
   async theme(name) {
-    this.host.set({ "workbench.colorTheme": name });
+    await this.command("Preferences: Color Theme");
+    const input = this.page.locator(".quick-input-widget input[type=text]");
+    await until("the box for a theme", async () => /theme/i.test((await input.getAttribute("placeholder")) ?? ""));
+    await input.fill(name);
+    await this.page.keyboard.press("Enter");
     await until(`the theme ${name}`, () => this.frame.evaluate((id) => document.body.dataset.vscodeThemeId === id, name));
   }
 

@@ -62,6 +62,8 @@ export async function startHost({ parts, dshLs, modelUrl, settings = {} }) {
         ...process.env,
         PATH: dirname(parts.node) + delimiter + process.env.PATH,
         HOME: place,
+        // Nobody answers there, at once: a look-up that waits would hold up the reading of files.
+        EXTENSIONS_GALLERY: JSON.stringify({ serviceUrl: "http://127.0.0.1:9", itemUrl: "http://127.0.0.1:9" }),
         ...mark,
         DSH_LS_LOCAL_URL: modelUrl,
       },

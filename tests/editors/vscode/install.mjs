@@ -94,7 +94,7 @@ function modules() {
 
 function run(command, args, cwd, node) {
   const path = node ? join(node, "..") + delimiter + process.env.PATH : process.env.PATH;
-  execFileSync(command, args, { cwd, stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, PATH: path } });
+  execFileSync(command, args, { cwd, stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, PATH: path } });
 }
 
 function fail(message) {

@@ -85,7 +85,7 @@ function toolRow(item: ItemOf<"tool/call">, model: Model, actions: RowActions): 
   const outcome = h("span", { class: "outcome" });
   const body = h("div", { class: "tool-body" });
   const summary = h("summary", { title: `${item.name} ${item.arguments}`.slice(0, 600) }, icon("chevron"), icon(view.icon));
-  summary.append(h("span", { class: "verb" }, view.verb), h("span", { class: "subject" }, subject), outcome);
+  summary.append(h("span", { class: "verb" }, view.verb), h("span", { class: view.isPath ? "subject path" : "subject" }, h("bdi", {}, subject)), outcome);
   const element = h("details", { class: "tool" }, summary, body);
   let result: ItemOf<"tool/result"> | undefined;
   // A result may be long: it is built when it is first looked at.

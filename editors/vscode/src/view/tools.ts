@@ -11,6 +11,8 @@ export interface ToolView {
   verb: string;
   /** What it does it to. */
   subject(args: Record<string, unknown>): string;
+  /** What it does it to is a path: where there is no room, its end says more than its beginning. */
+  isPath?: true;
   /** What came of it, in a few words. */
   outcome(value: unknown): string | undefined;
   /** The same as a drawing, for the eye. */
@@ -47,6 +49,7 @@ const TOOLS: Record<string, ToolView> = {
     icon: "file",
     verb: "Read",
     subject: (args) => word(args["file_path"]),
+    isPath: true,
     outcome: (value) => {
       const { lines, totalLines } = value as ReadValue;
       const [first, last] = [lines[0], lines.at(-1)];
