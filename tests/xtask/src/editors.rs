@@ -12,7 +12,7 @@ use crate::steps::run;
 pub(crate) fn check(program: &Path) -> anyhow::Result<()> {
     let program = absolute(program)?;
     run(Command::new("tests/editors/nvim/run.sh").arg(&program))?;
-    vscode("check.mjs", &program)
+    vscode("run.mjs", &program)
 }
 
 /// Measures how fast each editor stays while an answer floods it.
