@@ -187,9 +187,7 @@ fn of_code(paragraph: &str, piece: &Piece<'_>, items: &mut Vec<Item>) {
             return;
         }
         // A line of a search's result.
-        let behind =
-            text.find(place.rest).filter(|_| !place.rest.is_empty()).unwrap_or(token.len());
-        let rest = fences::result_line(&text[behind..]);
+        let rest = fences::result_line(&text[token.len() - place.rest.len()..]);
         items.push(item_of_place(place, piece.range.clone(), rest));
         return;
     }

@@ -135,12 +135,7 @@ fn of_result(line: &str) -> Option<Claim> {
     let line = line.trim_start_matches([' ', '\t', '-', '*']);
     let token = line.split_whitespace().next()?;
     let place = place(token).filter(|place| !place.lines.is_empty())?;
-    let behind = line.len()
-        - line
-            .split_once(place.rest)
-            .filter(|_| !place.rest.is_empty())
-            .map_or(line.len() - token.len(), |(_, rest)| rest.len() + place.rest.len());
-    let quote = result_line(&line[behind.min(line.len())..]);
+    let quote = result_line(&line[token.len() - place.rest.len()..]);
     let mut claim = Claim::at(place.path, place.is_sure, place.lines.first().copied());
     claim.quotes.extend(quote);
     Some(claim)
