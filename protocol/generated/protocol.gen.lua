@@ -613,6 +613,22 @@
 --- Whether a reader that does not know the type may pass over it.
 ---@field ignorable? boolean
 
+--- The claims of an answer were checked against the workspace.
+---@class (exact) dsh.Event.EvidenceChecked
+---@field type "evidence/checked"
+--- Place in the log, from 0 without gaps.
+---@field seq integer
+--- Epoch milliseconds.
+---@field time integer
+--- What happened.
+---@field data dsh.EvidenceChecked
+--- How it changes what the model sees; on surface events only.
+---@field surfaceOp? dsh.SurfaceOp
+--- The events that this one was made from.
+---@field sourceEventSeqs? integer[]
+--- Whether a reader that does not know the type may pass over it.
+---@field ignorable? boolean
+
 --- One entry of a session's log.
 ---@alias dsh.Event
 ---| dsh.Event.TurnStart
@@ -634,6 +650,54 @@
 ---| dsh.Event.SessionModel
 ---| dsh.Event.AgentInboxSpliced
 ---| dsh.Event.MessageOutcome
+---| dsh.Event.EvidenceChecked
+
+--- Payload of `evidence/checked`. Logged before `turn/end`, only when there was something to check.
+---@class (exact) dsh.EvidenceChecked
+--- The turn's number.
+---@field turn integer
+--- Seq of the `assistant/message` that was checked.
+---@field messageSeq integer
+--- How many claims were checked: citations, each with what stands beside it, and named files.
+---@field checked integer
+--- The claims that do not hold, in the order of the answer.
+---@field failures dsh.EvidenceFailure[]
+
+--- A claim of an answer that does not hold.
+---@class (exact) dsh.EvidenceFailure
+--- The file: relative to the workspace folder where it was found, else as the answer names it.
+---@field path string
+--- The first cited line, counted from 1.
+---@field line? integer
+--- The quoted line, or the identifier.
+---@field quote? string
+--- What is wrong.
+---@field reason dsh.EvidenceReason
+--- The line on which the quote or the identifier stands now, counted from 1: the one nearest to the citation.
+---@field now? integer
+
+--- Params of `evidence/checked`.
+---@class (exact) dsh.EvidenceNotice
+--- The session.
+---@field sessionId dsh.SessionId
+--- Seq of the event that says so.
+---@field seq integer
+--- The turn's number.
+---@field turn integer
+--- Seq of the `assistant/message` that was checked.
+---@field messageSeq integer
+--- How many claims were checked.
+---@field checked integer
+--- The claims that do not hold, in the order of the answer.
+---@field failures dsh.EvidenceFailure[]
+
+--- Why a claim does not hold.
+---@alias dsh.EvidenceReason
+---| "missing-file" # There is no such file.
+---| "line-out-of-range" # The file has no such line, or the range ends before it begins.
+---| "quote-not-found" # The quoted text is nowhere in the file.
+---| "quote-moved" # The quoted text is in the file, but not on the cited lines.
+---| "identifier-not-near" # The identifier beside the citation does not occur within two lines of it.
 
 --- The `experimental` part of LSP's server capabilities.
 ---@class (exact) dsh.ExperimentalCapabilities
@@ -1768,6 +1832,8 @@
 ---@class (exact) dsh.Notifications
 --- The configuration of a workspace folder was read again: it applies, or the last good one stays.
 ---@field ["config/changed"] dsh.ConfigChanged
+--- The claims of an answer were checked against the workspace. A subscriber gets it right after its event.
+---@field ["evidence/checked"] dsh.EvidenceNotice
 --- To subscribers: the replay is over, what follows is live.
 ---@field ["session/caughtUp"] dsh.SessionCaughtUp
 --- A session was created, changed its summary, or was removed.
@@ -1819,6 +1885,8 @@
 ---@field ["agent/inbox/spliced"] dsh.InboxSpliced
 --- A claimed message never reached the model.
 ---@field ["message/outcome"] dsh.MessageOutcome
+--- The claims of an answer were checked against the workspace.
+---@field ["evidence/checked"] dsh.EvidenceChecked
 
 --- A connection that knows what each method takes and answers.
 ---@class dsh.Client
@@ -1855,7 +1923,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "f9dfee179a4e8f07a1170c63de7aac59f15cc5499229fcc73a8726a4bf7d1c25",
+  schema_hash = "10b756811525554f813da3191aaf76802c9d70a2389477e64297bbe6327cbb3e",
   methods = {
     "initialize",
     "shutdown",
@@ -1886,6 +1954,7 @@ return {
   },
   notifications = {
     "config/changed",
+    "evidence/checked",
     "session/caughtUp",
     "session/changed",
     "session/event",
@@ -1912,6 +1981,7 @@ return {
     "session/model",
     "agent/inbox/spliced",
     "message/outcome",
+    "evidence/checked",
   },
   error_kinds = {
     "storageFailed",

@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "f9dfee179a4e8f07a1170c63de7aac59f15cc5499229fcc73a8726a4bf7d1c25";
+export const SCHEMA_HASH = "10b756811525554f813da3191aaf76802c9d70a2389477e64297bbe6327cbb3e";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -66,6 +66,8 @@ export interface Methods {
 export interface Notifications {
   /** The configuration of a workspace folder was read again: it applies, or the last good one stays. */
   "config/changed": { params: ConfigChanged };
+  /** The claims of an answer were checked against the workspace. A subscriber gets it right after its event. */
+  "evidence/checked": { params: EvidenceNotice };
   /** To subscribers: the replay is over, what follows is live. */
   "session/caughtUp": { params: SessionCaughtUp };
   /** A session was created, changed its summary, or was removed. */
@@ -118,6 +120,8 @@ export interface Events {
   "agent/inbox/spliced": InboxSpliced;
   /** A claimed message never reached the model. */
   "message/outcome": MessageOutcome;
+  /** The claims of an answer were checked against the workspace. */
+  "evidence/checked": EvidenceChecked;
 }
 
 /** Who cancelled a turn. */
@@ -770,7 +774,78 @@ export type Event =
     sourceEventSeqs?: number[];
     /** Whether a reader that does not know the type may pass over it. */
     ignorable?: boolean;
+  }
+  /** The claims of an answer were checked against the workspace. */
+  | {
+    type: "evidence/checked";
+    /** Place in the log, from 0 without gaps. */
+    seq: number;
+    /** Epoch milliseconds. */
+    time: number;
+    /** What happened. */
+    data: EvidenceChecked;
+    /** How it changes what the model sees; on surface events only. */
+    surfaceOp?: SurfaceOp;
+    /** The events that this one was made from. */
+    sourceEventSeqs?: number[];
+    /** Whether a reader that does not know the type may pass over it. */
+    ignorable?: boolean;
   };
+
+/** Payload of `evidence/checked`. Logged before `turn/end`, only when there was something to check. */
+export interface EvidenceChecked {
+  /** The turn's number. */
+  turn: number;
+  /** Seq of the `assistant/message` that was checked. */
+  messageSeq: number;
+  /** How many claims were checked: citations, each with what stands beside it, and named files. */
+  checked: number;
+  /** The claims that do not hold, in the order of the answer. */
+  failures: EvidenceFailure[];
+}
+
+/** A claim of an answer that does not hold. */
+export interface EvidenceFailure {
+  /** The file: relative to the workspace folder where it was found, else as the answer names it. */
+  path: string;
+  /** The first cited line, counted from 1. */
+  line?: number;
+  /** The quoted line, or the identifier. */
+  quote?: string;
+  /** What is wrong. */
+  reason: EvidenceReason;
+  /** The line on which the quote or the identifier stands now, counted from 1: the one nearest to the citation. */
+  now?: number;
+}
+
+/** Params of `evidence/checked`. */
+export interface EvidenceNotice {
+  /** The session. */
+  sessionId: SessionId;
+  /** Seq of the event that says so. */
+  seq: number;
+  /** The turn's number. */
+  turn: number;
+  /** Seq of the `assistant/message` that was checked. */
+  messageSeq: number;
+  /** How many claims were checked. */
+  checked: number;
+  /** The claims that do not hold, in the order of the answer. */
+  failures: EvidenceFailure[];
+}
+
+/** Why a claim does not hold. */
+export type EvidenceReason =
+  /** There is no such file. */
+  | "missing-file"
+  /** The file has no such line, or the range ends before it begins. */
+  | "line-out-of-range"
+  /** The quoted text is nowhere in the file. */
+  | "quote-not-found"
+  /** The quoted text is in the file, but not on the cited lines. */
+  | "quote-moved"
+  /** The identifier beside the citation does not occur within two lines of it. */
+  | "identifier-not-near";
 
 /** The `experimental` part of LSP's server capabilities. */
 export interface ExperimentalCapabilities {

@@ -181,6 +181,8 @@ events! {
     "agent/inbox/spliced" InboxSpliced(InboxSpliced);
     /// A claimed message never reached the model.
     "message/outcome" MessageOutcome(MessageOutcome);
+    /// The claims of an answer were checked against the workspace.
+    "evidence/checked" EvidenceChecked(EvidenceChecked);
 }
 
 impl EventData {
@@ -194,6 +196,7 @@ impl EventData {
         matches!(
             self,
             Self::MessageOutcome(_)
+                | Self::EvidenceChecked(_)
                 | Self::ModelRequest(_)
                 | Self::ModelRetry(_)
                 | Self::ModelRetryStarted(_)

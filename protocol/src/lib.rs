@@ -11,6 +11,7 @@ pub mod content;
 pub mod message;
 
 pub mod event;
+pub mod evidence;
 pub mod turn;
 
 pub mod error;

@@ -4,9 +4,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use crate::event::Event;
+use crate::evidence::EvidenceFailure;
 use crate::ids::SessionId;
 use crate::params::config::Problem;
 use crate::session::{SessionInfo, SessionStatus};
+
+mod derived;
 
 /// One row of the table, for generators.
 pub struct NotificationSchema {
@@ -49,6 +52,8 @@ macro_rules! notifications {
 notifications! {
     /// The configuration of a workspace folder was read again: it applies, or the last good one stays.
     "config/changed" ConfigChanged(ConfigChanged);
+    /// The claims of an answer were checked against the workspace. A subscriber gets it right after its event.
+    "evidence/checked" EvidenceChecked(EvidenceNotice);
     /// To subscribers: the replay is over, what follows is live.
     "session/caughtUp" SessionCaughtUp(SessionCaughtUp);
     /// A session was created, changed its summary, or was removed.
@@ -71,6 +76,24 @@ pub struct ConfigChanged {
     /// What is wrong.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
+}
+
+/// Params of `evidence/checked`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EvidenceNotice {
+    /// The session.
+    pub session_id: SessionId,
+    /// Seq of the event that says so.
+    pub seq: u64,
+    /// The turn's number.
+    pub turn: u64,
+    /// Seq of the `assistant/message` that was checked.
+    pub message_seq: u64,
+    /// How many claims were checked.
+    pub checked: u64,
+    /// The claims that do not hold, in the order of the answer.
+    pub failures: Vec<EvidenceFailure>,
 }
 
 /// Params of `session/event`.

@@ -77,13 +77,14 @@ impl Transcript {
             EventData::SessionModel(model) => self.entry("model", &model.to_string()),
             EventData::InboxSpliced(splice) => self.splice(splice),
             EventData::MessageOutcome(outcome) => self.outcome(outcome),
-            // Chunks come again in the message that they make up; the others are about requests and logs.
+            // Chunks come again in the message that they make up; the others are about requests, logs and checks.
             EventData::AssistantChunk(_)
             | EventData::RequestHeader(_)
             | EventData::RequestContext(_)
             | EventData::ModelRequest(_)
             | EventData::ModelRetryStarted(_)
             | EventData::EndSeed(_)
+            | EventData::EvidenceChecked(_)
             | EventData::Unknown(_) => {}
         }
     }

@@ -14,6 +14,8 @@ mod cancel;
 mod config_command;
 mod crash;
 mod doctor;
+mod evidence;
+mod evidence_forms;
 mod fidelity;
 mod hooks;
 mod hot_reload;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::content::{Chunk, ModelFailure, Usage};
+use crate::evidence::EvidenceFailure;
 use crate::ids::{CallId, MessageId};
 use crate::message::Message;
 use crate::session::Header;
@@ -245,4 +246,18 @@ pub struct MessageOutcome {
     pub kind: MessageOutcomeKind,
     /// Why.
     pub reason: String,
+}
+
+/// Payload of `evidence/checked`. Logged before `turn/end`, only when there was something to check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EvidenceChecked {
+    /// The turn's number.
+    pub turn: u64,
+    /// Seq of the `assistant/message` that was checked.
+    pub message_seq: u64,
+    /// How many claims were checked: citations, each with what stands beside it, and named files.
+    pub checked: u64,
+    /// The claims that do not hold, in the order of the answer.
+    pub failures: Vec<EvidenceFailure>,
 }

@@ -61,6 +61,8 @@ pub(crate) fn start(shared: Arc<Shared>, writer: Writer, first: Vec<EventData>) 
     let (commands, inbox) = mpsc::channel(COMMANDS);
     let log = Arc::clone(writer.log());
     let (status, watch_status) = watch::channel(log.read(rest_status));
+    let (observer, id) = (Arc::clone(&shared.host.observer), log.header().id.clone());
+    let writer = writer.telling(move |event| observer.appended(&id, event));
     let actor = Actor {
         shared,
         writer: Arc::new(writer),

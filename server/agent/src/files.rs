@@ -27,6 +27,17 @@ pub struct Answer<T> {
     pub notes: Vec<String>,
 }
 
+/// The text of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileText {
+    /// The file, relative to the workspace folder.
+    pub path: String,
+    /// Its decoded text.
+    pub text: String,
+    /// Whether the file ends where `text` ends; otherwise it is longer than what is read at once.
+    pub is_complete: bool,
+}
+
 /// Reads files of the workspace folder and of nothing else.
 pub trait FileSystem: Send + Sync {
     /// A window of a text file.
@@ -35,6 +46,13 @@ pub trait FileSystem: Send + Sync {
         arguments: ReadArguments,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Result<Answer<ReadValue>, ToolFailure>>;
+
+    /// The whole text of a text file, for callers inside the server.
+    fn text(
+        &self,
+        path: String,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<FileText, ToolFailure>>;
 }
 
 /// Is shown each visible text file: its path relative to the workspace folder, and its text. May be called

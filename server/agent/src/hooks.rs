@@ -1,9 +1,10 @@
 //! The hooks of the agent loop: where plugins take part in turns, steps and tool calls.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dsh_kernel::hooks::{Declaration, Observe, Serial, Waterfall};
 use dsh_protocol::content::ContentBlock;
+use dsh_protocol::event::EventData;
 use dsh_protocol::ids::{CallId, ModelId, SessionId};
 use dsh_protocol::message::Message;
 use serde_json::Value;
@@ -23,8 +24,8 @@ pub const PRE_STEP: Serial<PreStep, Rejection> = Serial::new(
 pub const TURN_STOPPING: Serial<TurnStopping, GoOn> = Serial::new(
     "agent/turn-stopping",
     "When the model owes nothing and nobody has steered, before the turn is closed. A decision is a message \
-     with which the turn goes on, as often as the budget `stoppingRounds` allows. A listener that fails is \
-     logged and the turn ends.",
+     with which the turn goes on, as often as the budget `stoppingRounds` allows. What listeners note is \
+     logged first. A listener that fails is logged and the turn ends.",
 );
 
 /// Stands around each model's tool call that runs.
@@ -94,8 +95,48 @@ pub struct TurnStopping {
     pub cut: bool,
     /// How often the turn went on already because a listener said so.
     pub rounds: u64,
+    /// What the model said last in the turn, once it said something.
+    pub answer: Option<Answered>,
+    /// Whether a person began the session: it is no agent's child.
+    pub is_root: bool,
+    /// Takes what a listener has to log.
+    pub notes: Notes,
     /// Cancelled with the turn. The listener is dropped then as well.
     pub cancel: CancellationToken,
+}
+
+/// An answer in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// Seq of its `assistant/message`.
+    pub seq: u64,
+    /// Its visible text.
+    pub text: String,
+}
+
+/// Events for the log that the model never sees, from a hook's listeners: the turn appends them when all
+/// listeners were asked. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct Notes(Arc<Mutex<Vec<EventData>>>);
+
+impl Notes {
+    /// Adds an event. One of a type that a reader must know is left out: the log is no plugin's.
+    pub fn add(&self, data: EventData) {
+        if data.is_ignorable() {
+            self.lock().push(data);
+        } else {
+            tracing::error!(event = data.name(), "a plugin may not log events of this type");
+        }
+    }
+
+    /// Takes them, in the order in which they were added.
+    pub(crate) fn take(&self) -> Vec<EventData> {
+        std::mem::take(&mut self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<EventData>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The message with which a turn goes on.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use dsh_kernel::service::Key;
 use dsh_llm::credentials::Environment;
+use dsh_protocol::event::Event;
 use dsh_protocol::ids::{ModelId, SessionId};
 use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_session::clock::Clock;
@@ -48,6 +49,9 @@ pub trait Observer: Send + Sync {
 
     /// A session was created or its summary changed.
     fn changed(&self, session: SessionInfo);
+
+    /// An event was appended to a session's log by this process.
+    fn appended(&self, _session: &SessionId, _event: &Event) {}
 }
 
 /// Ids from UUID version 7.

@@ -21,6 +21,7 @@ pub mod prompt;
 pub mod tool;
 pub mod tools;
 
+pub mod evidence;
 pub mod files;
 pub mod host;
 pub mod sessions;

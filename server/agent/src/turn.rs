@@ -12,14 +12,16 @@ use dsh_protocol::ids::{MessageId, ModelId};
 use dsh_protocol::message::{Message, Role, Source};
 use dsh_protocol::session::Header;
 use dsh_protocol::turn::{AbortReason, Budget, TurnEnd};
-use dsh_session::fold::Violation;
+use dsh_session::fold::{Fold, Violation};
 use dsh_session::store::StorageError;
 use dsh_session::writer::Writer;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent_loop::Shared;
-use crate::hooks::{At, GoOn, PRE_STEP, PreStep, Rejection, TURN_STOPPING, TurnStopping};
+use crate::hooks::{
+    Answered, At, GoOn, Notes, PRE_STEP, PreStep, Rejection, TURN_STOPPING, TurnStopping,
+};
 use crate::step::{Step, StepOutcome};
 
 /// A turn that is about to run.
@@ -103,8 +105,7 @@ impl Turn {
 
     async fn steps(&self) -> Result<TurnEnd, Halt> {
         let started = Instant::now();
-        let model =
-            self.shared.model(self.writer.log().read(dsh_session::fold::Fold::own_model).as_ref());
+        let model = self.shared.model(self.writer.log().read(Fold::own_model).as_ref());
         let mut tokens = 0;
         // `max-tokens` is the turn's outcome once it was seen; it does not say whether the turn must go on.
         let mut cut = false;
@@ -273,8 +274,18 @@ impl Turn {
             return Ok(None);
         }
         let cancel = self.cancel.token().clone();
-        let event = TurnStopping { at: self.at(step), cut, rounds, cancel };
+        let log = self.writer.log();
+        let is_root = log.header().origin.is_none();
+        let (at, answer, notes) = (self.at(step), log.read(last_answer), Notes::default());
+        let from_listeners = notes.clone();
+        let event = TurnStopping { at, cut, rounds, answer, is_root, notes, cancel };
         let decision = self.unless_cancelled(TURN_STOPPING.dispatch(hooks, event)).await?;
+        for data in from_listeners.take() {
+            // A plugin that logs nonsense does not end the turn.
+            if let Err(violation) = self.writer.append(data) {
+                tracing::error!(%violation, "what a plugin had to log");
+            }
+        }
         Ok(decision.unwrap_or_else(|error| {
             tracing::error!(%error, "the turn ends without what a plugin had to say");
             None
@@ -330,4 +341,10 @@ impl Turn {
         }
         budgets.tokens.is_some_and(|most| tokens >= most).then_some(Budget::Tokens)
     }
+}
+
+/// What the model said last in the turn that is open.
+fn last_answer(fold: &Fold) -> Option<Answered> {
+    let record = fold.turns.last()?;
+    Some(Answered { seq: record.text_seq?, text: record.text.clone() })
 }

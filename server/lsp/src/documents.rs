@@ -8,8 +8,9 @@ use dsh_runtime::agent::files::Buffers;
 use tower_lsp::LanguageServer;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::ls_types::{
-    DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
-    DidOpenTextDocumentParams, InitializeParams, InitializeResult, OneOf, SaveOptions,
+    DidChangeConfigurationParams, DidChangeTextDocumentParams, DidChangeWatchedFilesParams,
+    DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams,
+    DidSaveTextDocumentParams, InitializeParams, InitializeResult, OneOf, SaveOptions,
     ServerCapabilities, TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions,
     TextDocumentSyncSaveOptions, Uri, WorkspaceFoldersServerCapabilities,
     WorkspaceServerCapabilities,
@@ -107,6 +108,15 @@ impl LanguageServer for Documents {
             self.server.runtime.buffers().remove(&path);
         }
     }
+
+    /// The text is known already.
+    async fn did_save(&self, _: DidSaveTextDocumentParams) {}
+
+    /// Files are read when a tool wants them.
+    async fn did_change_watched_files(&self, _: DidChangeWatchedFilesParams) {}
+
+    /// The configuration is in files of its own: an editor's settings, and so a folder's, change nothing.
+    async fn did_change_configuration(&self, _: DidChangeConfigurationParams) {}
 
     async fn did_change_workspace_folders(&self, params: DidChangeWorkspaceFoldersParams) {
         let runtime = &self.server.runtime;

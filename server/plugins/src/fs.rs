@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use dsh_agent::files::{Answer, Buffers, FS, FileSystem, SEARCH, Search, Visit};
+use dsh_agent::files::{Answer, Buffers, FS, FileSystem, FileText, SEARCH, Search, Visit};
 use dsh_agent::host::HOST;
 use dsh_agent::tool::ToolFailure;
 use dsh_kernel::Context;
@@ -15,6 +15,7 @@ use dsh_protocol::workspace::{
 };
 use dsh_session::store::BoxFuture;
 use dsh_workspace::overlay::Overlay;
+use dsh_workspace::read::Text;
 use dsh_workspace::stop::Stop;
 use dsh_workspace::{Failure, Folder, Options};
 use schemars::JsonSchema;
@@ -136,6 +137,17 @@ impl FileSystem for Confined {
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Result<Answer<ReadValue>, ToolFailure>> {
         self.run(cancel, move |folder, stop| folder.read(&arguments, stop).map(answer))
+    }
+
+    fn text(
+        &self,
+        path: String,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<FileText, ToolFailure>> {
+        self.run(cancel, move |folder, stop| {
+            let Text { path, text, complete, .. } = folder.text(&path, stop)?;
+            Ok(FileText { path, text, is_complete: complete })
+        })
     }
 }
 

@@ -32,6 +32,9 @@ const UNREAD: Duration = Duration::from_mins(1);
 /// How often a session that is quiet here is looked at for what other processes append.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// How many notices of events wait for a client that reads slowly; the oldest go first. The log has them.
+const DERIVED_MOST: usize = 1000;
+
 /// What waits to be sent to one client.
 #[derive(Default)]
 pub struct Outbox {
@@ -48,6 +51,8 @@ struct State {
     response_bytes: usize,
     /// The last notice of each kind about each session or folder.
     notices: IndexMap<(&'static str, String), Notification>,
+    /// Notices of events of sessions that the client does not subscribe to.
+    derived: VecDeque<Notification>,
     subscriptions: IndexMap<SessionId, Subscription>,
     /// The subscription whose turn is next.
     next: usize,
@@ -206,7 +211,9 @@ impl Outbox {
             bytes += frame.len();
             frames.push(frame);
         }
-        for (_, notice) in std::mem::take(&mut state.notices) {
+        let derived = std::mem::take(&mut state.derived);
+        let latest = std::mem::take(&mut state.notices).into_values();
+        for notice in derived.into_iter().chain(latest) {
             let frame = frame::notification(&notice);
             bytes += frame.len();
             frames.push(frame);
@@ -225,6 +232,21 @@ impl Outbox {
             state.next = (state.next + 1) % count;
         }
         (frames, state.closed)
+    }
+
+    /// A notice of an event. A subscription sends it itself, right after the event.
+    fn notice_derived(&self, session: &SessionId, notice: &Notification) {
+        {
+            let mut state = self.lock();
+            if state.abandoned || state.subscriptions.contains_key(session) {
+                return;
+            }
+            if state.derived.len() == DERIVED_MOST {
+                state.derived.pop_front();
+            }
+            state.derived.push_back(notice.clone());
+        }
+        self.filled.notify_one();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -288,6 +310,9 @@ impl Listener for Outbox {
                 ("changed", removed.0.clone())
             }
             Notification::ConfigChanged(changed) => ("config", changed.workspace.clone()),
+            Notification::EvidenceChecked(checked) => {
+                return self.notice_derived(&checked.session_id, notice);
+            }
             Notification::SessionCaughtUp(_)
             | Notification::SessionEvent(_)
             | Notification::SessionLagged(_) => return,

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dsh_agent::host::Observer;
 use dsh_kernel::registration::Registration;
+use dsh_protocol::event::Event;
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::notifications::{Notification, SessionChanged, SessionStatusChanged};
 use dsh_protocol::session::{SessionInfo, SessionStatus};
@@ -63,5 +64,11 @@ impl Observer for Notices {
 
     fn changed(&self, session: SessionInfo) {
         self.send(&Notification::SessionChanged(SessionChanged::Changed { session }));
+    }
+
+    fn appended(&self, session: &SessionId, event: &Event) {
+        if let Some(notice) = Notification::derived(session, event) {
+            self.send(&notice);
+        }
     }
 }

@@ -76,6 +76,8 @@ pub struct TurnRecord {
     pub end: Option<TurnEnd>,
     /// Its last answer.
     pub text: String,
+    /// Seq of the message that has this text.
+    pub text_seq: Option<u64>,
     /// Tokens of its last request.
     pub usage: Option<Usage>,
 }
@@ -193,7 +195,7 @@ impl Fold {
                     turn.step = None;
                 }
             }
-            EventData::AssistantMessage(answer) => self.answer(answer),
+            EventData::AssistantMessage(answer) => self.answer(event.seq, answer),
             EventData::ToolCall(call) => {
                 if let Some(open) = self.open_call(&call.call_id) {
                     open.started = Some(event.seq);
@@ -220,15 +222,17 @@ impl Fold {
             | EventData::ModelRetry(_)
             | EventData::ModelRetryStarted(_)
             | EventData::EndSeed(_)
+            | EventData::EvidenceChecked(_)
             | EventData::Unknown(_) => {}
         }
     }
 
-    fn answer(&mut self, answer: &dsh_protocol::event::AssistantMessage) {
+    fn answer(&mut self, seq: u64, answer: &dsh_protocol::event::AssistantMessage) {
         if let Some(record) = self.turns.last_mut() {
             let text = visible_text(&answer.message.content);
             if !text.is_empty() {
                 record.text = text;
+                record.text_seq = Some(seq);
             }
             record.usage = answer.usage.or(record.usage);
         }

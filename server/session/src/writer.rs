@@ -17,7 +17,11 @@ pub struct Writer {
     log: Arc<Log>,
     sink: Arc<dyn Sink>,
     clock: Clock,
+    appended: Option<Appended>,
 }
+
+/// Is told of each event that was appended. Must not block.
+type Appended = Box<dyn Fn(&Event) + Send + Sync>;
 
 /// An event that is about to be appended.
 #[derive(Clone, Debug)]
@@ -50,7 +54,12 @@ impl Draft {
 impl Writer {
     /// A writer of a log that is kept in `sink`.
     pub fn new(log: Arc<Log>, sink: Arc<dyn Sink>, clock: Clock) -> Self {
-        Self { log, sink, clock }
+        Self { log, sink, clock, appended: None }
+    }
+
+    /// The same, which tells of each event once it is in the log. What other processes append is not told.
+    pub fn telling(self, appended: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        Self { appended: Some(Box::new(appended)), ..self }
     }
 
     /// The log.
@@ -71,6 +80,9 @@ impl Writer {
         };
         let event = self.log.push(event)?;
         self.sink.append(&event);
+        if let Some(appended) = &self.appended {
+            appended(&event);
+        }
         Ok(event)
     }
 

@@ -1,6 +1,6 @@
 //! A file system that no disk holds.
 
-use dsh_agent::files::{Answer, FileSystem, Search, Visit};
+use dsh_agent::files::{Answer, FileSystem, FileText, Search, Visit};
 use dsh_agent::tool::ToolFailure;
 use dsh_protocol::workspace::{
     GlobArguments, GlobValue, GrepArguments, GrepMatch, GrepValue, Line, ReadArguments, ReadValue,
@@ -36,6 +36,17 @@ impl FileSystem for OneFile {
         let lines = numbered.map(|(number, text)| Line { number, text: text.to_owned() }).collect();
         let path = FILE.to_owned();
         found(ReadValue { path, offset: 1, lines, total_lines: 3, encoding: None })
+    }
+
+    fn text(
+        &self,
+        path: String,
+        _cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<FileText, ToolFailure>> {
+        let failure = || ToolFailure::new(ToolErrorCode::FsNotFound, "there is one file only");
+        let text = FileText { path: FILE.to_owned(), text: LINES.join("\n"), is_complete: true };
+        let found = if path == FILE { Ok(text) } else { Err(failure()) };
+        Box::pin(async { found })
     }
 }
 

@@ -90,6 +90,14 @@ fn balance(fold: &Fold, event: &Event) -> Result<(), String> {
             in_step(fold, Step { turn: call.turn, step: call.step }).map(|_| ())
         }
         EventData::ToolResult(result) => tool_result(fold, event, result),
+        EventData::EvidenceChecked(checked) => {
+            open(fold, checked.turn)?;
+            if checked.message_seq < event.seq {
+                Ok(())
+            } else {
+                Err("`messageSeq` names a later event".to_owned())
+            }
+        }
         EventData::RequestHeader(_) | EventData::RequestContext(_) => match fold.open_turn {
             Some(_) => Ok(()),
             None => Err("no turn is open".to_owned()),

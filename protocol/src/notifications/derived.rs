@@ -1,0 +1,32 @@
+//! The notifications that are made from events of the log: one line each in the table below.
+//!
+//! They carry their event's `seq`. A subscriber gets one right after its event, in a replay as well; a
+//! connection that has the workspace open and does not subscribe gets it when the event is appended.
+
+use super::{EvidenceNotice, Notification};
+use crate::event::{Event, EventData};
+use crate::ids::SessionId;
+
+/// Makes the notification of one type of event.
+type Derive = fn(&SessionId, &Event) -> Option<Notification>;
+
+const DERIVED: &[Derive] = &[evidence_checked];
+
+impl Notification {
+    /// The notification that goes out beside an event of a session's log, if its type has one.
+    pub fn derived(session: &SessionId, event: &Event) -> Option<Self> {
+        DERIVED.iter().find_map(|derive| derive(session, event))
+    }
+}
+
+fn evidence_checked(session: &SessionId, event: &Event) -> Option<Notification> {
+    let EventData::EvidenceChecked(checked) = &event.data else { return None };
+    Some(Notification::EvidenceChecked(EvidenceNotice {
+        session_id: session.clone(),
+        seq: event.seq,
+        turn: checked.turn,
+        message_seq: checked.message_seq,
+        checked: checked.checked,
+        failures: checked.failures.clone(),
+    }))
+}
