@@ -181,6 +181,12 @@ events! {
     "agent/inbox/spliced" InboxSpliced(InboxSpliced);
     /// A claimed message never reached the model.
     "message/outcome" MessageOutcome(MessageOutcome);
+    /// A deliberation round began.
+    "deliberation/started" DeliberationStarted(DeliberationStarted);
+    /// A branch of a round began or came out.
+    "deliberation/branch" DeliberationBranch(DeliberationBranch);
+    /// Every branch of a round came out.
+    "deliberation/settled" DeliberationSettled(DeliberationSettled);
 }
 
 impl EventData {
@@ -194,6 +200,9 @@ impl EventData {
         matches!(
             self,
             Self::MessageOutcome(_)
+                | Self::DeliberationStarted(_)
+                | Self::DeliberationBranch(_)
+                | Self::DeliberationSettled(_)
                 | Self::ModelRequest(_)
                 | Self::ModelRetry(_)
                 | Self::ModelRetryStarted(_)

@@ -13,6 +13,8 @@ pub mod message;
 pub mod event;
 pub mod turn;
 
+pub mod deliberation;
+
 pub mod error;
 pub mod methods;
 pub mod notifications;

@@ -3,8 +3,9 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use crate::event::Event;
-use crate::ids::SessionId;
+use crate::deliberation::{BranchOutcome, BranchPlan, BranchState};
+use crate::event::{Event, EventData};
+use crate::ids::{CallId, RoundId, SessionId};
 use crate::params::config::Problem;
 use crate::session::{SessionInfo, SessionStatus};
 
@@ -49,6 +50,12 @@ macro_rules! notifications {
 notifications! {
     /// The configuration of a workspace folder was read again: it applies, or the last good one stays.
     "config/changed" ConfigChanged(ConfigChanged);
+    /// A branch of a round began, does something else, or came out. Not in the log.
+    "deliberate/branch" DeliberateBranch(DeliberateBranch);
+    /// A round came out. A subscriber gets it right after its event.
+    "deliberate/result" DeliberateResult(DeliberateResult);
+    /// A round began. A subscriber gets it right after its event.
+    "deliberate/started" DeliberateStarted(DeliberateStarted);
     /// To subscribers: the replay is over, what follows is live.
     "session/caughtUp" SessionCaughtUp(SessionCaughtUp);
     /// A session was created, changed its summary, or was removed.
@@ -129,4 +136,95 @@ pub enum SessionChanged {
         /// Its id.
         removed: SessionId,
     },
+}
+
+/// Params of `deliberate/started`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliberateStarted {
+    /// The session.
+    pub session_id: SessionId,
+    /// Seq of the event that says so.
+    pub seq: u64,
+    /// Names the round.
+    pub round_id: RoundId,
+    /// The tool call with which the model asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<CallId>,
+    /// Its branches.
+    pub branches: Vec<BranchPlan>,
+}
+
+/// Params of `deliberate/branch`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliberateBranch {
+    /// The session.
+    pub session_id: SessionId,
+    /// The round.
+    pub round_id: RoundId,
+    /// The branch.
+    pub label: String,
+    /// Where it stands.
+    pub state: BranchState,
+    /// Its child agent's session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_session_id: Option<SessionId>,
+    /// What the child does now: the name of the tool that it called last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activity: Option<String>,
+    /// How long it has run, in milliseconds.
+    pub elapsed_ms: u64,
+    /// How long it may go on, in milliseconds.
+    pub remaining_ms: u64,
+}
+
+/// Params of `deliberate/result`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliberateResult {
+    /// The session.
+    pub session_id: SessionId,
+    /// Seq of the event that says so.
+    pub seq: u64,
+    /// The round.
+    pub round_id: RoundId,
+    /// The tool call with which the model asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<CallId>,
+    /// How each branch came out, in the order in which they were asked for.
+    pub outcomes: Vec<BranchOutcome>,
+}
+
+impl Notification {
+    /// The notification that an event of a session's log is told by, beside `session/event`.
+    pub fn derived(session: &SessionId, event: &Event) -> Option<Self> {
+        let (session_id, seq) = (session.clone(), event.seq);
+        if let EventData::DeliberationStarted(started) = &event.data {
+            return Some(Self::DeliberateStarted(DeliberateStarted {
+                session_id,
+                seq,
+                round_id: started.round_id.clone(),
+                call_id: started.call_id.clone(),
+                branches: started.branches.clone(),
+            }));
+        }
+        let EventData::DeliberationSettled(settled) = &event.data else { return None };
+        Some(Self::DeliberateResult(DeliberateResult {
+            session_id,
+            seq,
+            round_id: settled.round_id.clone(),
+            call_id: settled.call_id.clone(),
+            outcomes: settled.outcomes.clone(),
+        }))
+    }
+
+    /// The session whose log this is derived from; `None` for what is derived from no log.
+    pub fn derived_from(&self) -> Option<&SessionId> {
+        if let Self::DeliberateStarted(started) = self {
+            return Some(&started.session_id);
+        }
+        let Self::DeliberateResult(result) = self else { return None };
+        Some(&result.session_id)
+    }
 }

@@ -77,13 +77,17 @@ impl Transcript {
             EventData::SessionModel(model) => self.entry("model", &model.to_string()),
             EventData::InboxSpliced(splice) => self.splice(splice),
             EventData::MessageOutcome(outcome) => self.outcome(outcome),
-            // Chunks come again in the message that they make up; the others are about requests and logs.
+            // Chunks come again in the message that they make up, rounds in the result of their call; the others
+            // are about requests and logs.
             EventData::AssistantChunk(_)
             | EventData::RequestHeader(_)
             | EventData::RequestContext(_)
             | EventData::ModelRequest(_)
             | EventData::ModelRetryStarted(_)
             | EventData::EndSeed(_)
+            | EventData::DeliberationStarted(_)
+            | EventData::DeliberationBranch(_)
+            | EventData::DeliberationSettled(_)
             | EventData::Unknown(_) => {}
         }
     }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::content::{Chunk, ModelFailure, Usage};
-use crate::ids::{CallId, MessageId};
+use crate::deliberation::{BranchOutcome, BranchPlan, BranchState, RoundBy};
+use crate::ids::{CallId, MessageId, RoundId, SessionId};
 use crate::message::Message;
 use crate::session::Header;
 use crate::tool::ToolError;
@@ -245,4 +246,56 @@ pub struct MessageOutcome {
     pub kind: MessageOutcomeKind,
     /// Why.
     pub reason: String,
+}
+
+/// Payload of `deliberation/started`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliberationStarted {
+    /// Names the round.
+    pub round_id: RoundId,
+    /// The turn in which the model asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u64>,
+    /// The step in which the model asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<u64>,
+    /// The tool call with which the model asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<CallId>,
+    /// Who asked for it.
+    pub by: RoundBy,
+    /// Its branches.
+    pub branches: Vec<BranchPlan>,
+}
+
+/// Payload of `deliberation/branch`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliberationBranch {
+    /// The round.
+    pub round_id: RoundId,
+    /// The branch.
+    pub label: String,
+    /// Where it stands.
+    pub state: BranchState,
+    /// Its child agent's session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_session_id: Option<SessionId>,
+    /// Why it ended, once it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<String>,
+}
+
+/// Payload of `deliberation/settled`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliberationSettled {
+    /// The round.
+    pub round_id: RoundId,
+    /// The tool call with which the model asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<CallId>,
+    /// How each branch came out, in the order in which they were asked for.
+    pub outcomes: Vec<BranchOutcome>,
 }

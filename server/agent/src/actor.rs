@@ -8,6 +8,7 @@ use std::time::Duration;
 use dsh_protocol::event::{EventData, InboxSpliced, InboxTarget, SpliceOutcome};
 use dsh_protocol::ids::MessageId;
 use dsh_protocol::message::{Message, Role, Source};
+use dsh_protocol::notifications::Notification;
 use dsh_protocol::params::session::Delivery;
 use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_protocol::turn::AbortReason;
@@ -145,6 +146,10 @@ impl Actor {
                 let noted = self.note(data).await;
                 let _ = reply.send(noted);
             }
+            Command::Record { data, reply } => {
+                let recorded = self.record(data).await;
+                let _ = reply.send(recorded);
+            }
             Command::Refresh { reply } => {
                 self.refresh().await;
                 let _ = reply.send(());
@@ -229,6 +234,31 @@ impl Actor {
         self.shared.host.observer.changed(self.info());
         appended?;
         Ok(flushed?)
+    }
+
+    /// Appends what a plugin did. Clients are told of what has a notification of its own.
+    async fn record(&mut self, data: Vec<EventData>) -> Result<(), CommandError> {
+        self.lease().await?;
+        let appended = data.into_iter().try_for_each(|data| self.record_one(data));
+        if self.turn.is_none() {
+            self.rest().await;
+            self.shared.host.observer.changed(self.info());
+        }
+        Ok(appended?)
+    }
+
+    fn record_one(&self, data: EventData) -> Result<(), Violation> {
+        let log = self.writer.log();
+        if !data.is_ignorable() {
+            let seq = log.read(|fold| fold.next_seq);
+            let rule = "plugins record only what a reader may pass over".to_owned();
+            return Err(Violation { seq, name: data.name().to_owned(), rule });
+        }
+        let event = self.writer.append(data)?;
+        if let Some(notice) = Notification::derived(&log.header().id, &event) {
+            self.shared.host.observer.notice(&notice);
+        }
+        Ok(())
     }
 
     async fn cancel(&mut self, cancel: Cancel) -> Result<Cancelled, CommandError> {

@@ -27,6 +27,7 @@ pub(crate) enum Command {
     Prompt { prompt: Prompt, reply: oneshot::Sender<Result<Receipt, CommandError>> },
     Cancel { cancel: Cancel, reply: oneshot::Sender<Result<Cancelled, CommandError>> },
     Note { data: EventData, reply: oneshot::Sender<Result<(), CommandError>> },
+    Record { data: Vec<EventData>, reply: oneshot::Sender<Result<(), CommandError>> },
     Refresh { reply: oneshot::Sender<()> },
     Repair { reply: oneshot::Sender<()> },
     Info { reply: oneshot::Sender<SessionInfo> },
@@ -145,6 +146,12 @@ impl Agent {
     pub async fn rename(&self, title: String) -> Result<(), CommandError> {
         let data = EventData::SessionTitle(SessionTitle { title });
         self.ask(|reply| Command::Note { data, reply }).await?
+    }
+
+    /// Appends what a plugin did in the session, in the middle of a turn too. Refused
+    /// unless a reader may pass over it, so that the model never sees it. Everybody hears of it at once; it is on disk with what comes next.
+    pub async fn record(&self, data: Vec<EventData>) -> Result<(), CommandError> {
+        self.ask(|reply| Command::Record { data, reply }).await?
     }
 
     /// Takes in what other processes have appended to the log.

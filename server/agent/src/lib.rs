@@ -21,6 +21,8 @@ pub mod prompt;
 pub mod tool;
 pub mod tools;
 
+pub mod commands;
+pub mod deliberation;
 pub mod files;
 pub mod host;
 pub mod sessions;

@@ -274,6 +274,11 @@ impl Listener for Outbox {
                 ("changed", removed.0.clone())
             }
             Notification::ConfigChanged(changed) => ("config", changed.workspace.clone()),
+            Notification::DeliberateBranch(branch) => {
+                ("branch", format!("{} {}", branch.round_id, branch.label))
+            }
+            Notification::DeliberateStarted(started) => ("round", started.round_id.0.clone()),
+            Notification::DeliberateResult(result) => ("outcomes", result.round_id.0.clone()),
             Notification::SessionCaughtUp(_)
             | Notification::SessionEvent(_)
             | Notification::SessionLagged(_) => return,
@@ -281,6 +286,11 @@ impl Listener for Outbox {
         {
             let mut state = self.lock();
             if state.abandoned {
+                return;
+            }
+            // A subscriber gets what is derived from the log with the log's events, in their order.
+            let derived_from = notice.derived_from();
+            if derived_from.is_some_and(|session| state.subscriptions.contains_key(session)) {
                 return;
             }
             // The newest stands last, so that order in time is kept.

@@ -110,8 +110,10 @@ impl Subscription {
             let lagged = SessionLagged { session_id: session_id.clone(), from, to };
             bytes += push(frames, &Notification::SessionLagged(lagged));
         }
+        let derived = Notification::derived(&session_id, event);
         let event = SessionEvent { session_id, event: Event::clone(event) };
-        bytes + push(frames, &Notification::SessionEvent(event))
+        bytes += push(frames, &Notification::SessionEvent(event));
+        bytes + derived.map_or(0, |derived| push(frames, &derived))
     }
 }
 

@@ -220,6 +220,9 @@ impl Fold {
             | EventData::ModelRetry(_)
             | EventData::ModelRetryStarted(_)
             | EventData::EndSeed(_)
+            | EventData::DeliberationStarted(_)
+            | EventData::DeliberationBranch(_)
+            | EventData::DeliberationSettled(_)
             | EventData::Unknown(_) => {}
         }
     }

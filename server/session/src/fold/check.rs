@@ -100,6 +100,9 @@ fn balance(fold: &Fold, event: &Event) -> Result<(), String> {
         | EventData::SessionTitle(_)
         | EventData::SessionModel(_)
         | EventData::MessageOutcome(_)
+        | EventData::DeliberationStarted(_)
+        | EventData::DeliberationBranch(_)
+        | EventData::DeliberationSettled(_)
         | EventData::Unknown(_) => Ok(()),
     }
 }
