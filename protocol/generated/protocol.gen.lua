@@ -1487,6 +1487,40 @@
 --- The step's number, counted from 1 in each turn.
 ---@field step integer
 
+--- Why a subagent stopped.
+---@alias dsh.StopReason
+---| "completed" # It was done.
+---| "aborted" # It was cancelled.
+---| "error" # It failed, used up a budget, or did not answer in the shape that it was given.
+---| "max-tokens" # Its answer was cut at the model's limit.
+---| "refusal" # A hook refused its input.
+
+--- Params of `subagent/finished`.
+---@class (exact) dsh.SubagentFinished
+--- The session whose agent started it.
+---@field parentSessionId dsh.SessionId
+--- Its own session.
+---@field childSessionId dsh.SessionId
+--- The provider that ran it.
+---@field provider string
+--- A short name for people.
+---@field label? string
+--- Why it stopped.
+---@field stopReason dsh.StopReason
+--- Its last visible text.
+---@field text? string
+
+--- Params of `subagent/started`.
+---@class (exact) dsh.SubagentStarted
+--- The session whose agent started it.
+---@field parentSessionId dsh.SessionId
+--- Its own session.
+---@field childSessionId dsh.SessionId
+--- The provider that runs it.
+---@field provider string
+--- A short name for people.
+---@field label? string
+
 --- How a surface event changes what the model sees.
 ---@alias dsh.SurfaceOp dsh.AppendTag | { op: dsh.ReplaceTag, start: integer, ["end"]: integer }
 
@@ -1778,6 +1812,10 @@
 ---@field ["session/lagged"] dsh.SessionLagged
 --- A session began to run, or came to rest.
 ---@field ["session/status"] dsh.SessionStatusChanged
+--- A subagent is over. Its session stays.
+---@field ["subagent/finished"] dsh.SubagentFinished
+--- An agent started another one.
+---@field ["subagent/started"] dsh.SubagentStarted
 
 --- What `data` holds, by the event's type.
 ---@class (exact) dsh.Events
@@ -1855,7 +1893,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "f9dfee179a4e8f07a1170c63de7aac59f15cc5499229fcc73a8726a4bf7d1c25",
+  schema_hash = "c42698c02909ee7300a5a71b2ec2d228ba482139c923c73f722f802b86d1b0ab",
   methods = {
     "initialize",
     "shutdown",
@@ -1891,6 +1929,8 @@ return {
     "session/event",
     "session/lagged",
     "session/status",
+    "subagent/finished",
+    "subagent/started",
   },
   events = {
     "turn/start",

@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "f9dfee179a4e8f07a1170c63de7aac59f15cc5499229fcc73a8726a4bf7d1c25";
+export const SCHEMA_HASH = "c42698c02909ee7300a5a71b2ec2d228ba482139c923c73f722f802b86d1b0ab";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -76,6 +76,10 @@ export interface Notifications {
   "session/lagged": { params: SessionLagged };
   /** A session began to run, or came to rest. */
   "session/status": { params: SessionStatusChanged };
+  /** A subagent is over. Its session stays. */
+  "subagent/finished": { params: SubagentFinished };
+  /** An agent started another one. */
+  "subagent/started": { params: SubagentStarted };
 }
 
 /** What `data` holds, by the event's type. */
@@ -1724,6 +1728,47 @@ export interface Step {
   turn: number;
   /** The step's number, counted from 1 in each turn. */
   step: number;
+}
+
+/** Why a subagent stopped. */
+export type StopReason =
+  /** It was done. */
+  | "completed"
+  /** It was cancelled. */
+  | "aborted"
+  /** It failed, used up a budget, or did not answer in the shape that it was given. */
+  | "error"
+  /** Its answer was cut at the model's limit. */
+  | "max-tokens"
+  /** A hook refused its input. */
+  | "refusal";
+
+/** Params of `subagent/finished`. */
+export interface SubagentFinished {
+  /** The session whose agent started it. */
+  parentSessionId: SessionId;
+  /** Its own session. */
+  childSessionId: SessionId;
+  /** The provider that ran it. */
+  provider: string;
+  /** A short name for people. */
+  label?: string;
+  /** Why it stopped. */
+  stopReason: StopReason;
+  /** Its last visible text. */
+  text?: string;
+}
+
+/** Params of `subagent/started`. */
+export interface SubagentStarted {
+  /** The session whose agent started it. */
+  parentSessionId: SessionId;
+  /** Its own session. */
+  childSessionId: SessionId;
+  /** The provider that runs it. */
+  provider: string;
+  /** A short name for people. */
+  label?: string;
 }
 
 /** How a surface event changes what the model sees. */

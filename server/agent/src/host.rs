@@ -6,6 +6,7 @@ use std::sync::Arc;
 use dsh_kernel::service::Key;
 use dsh_llm::credentials::Environment;
 use dsh_protocol::ids::{ModelId, SessionId};
+use dsh_protocol::notifications::Notification;
 use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_session::clock::Clock;
 
@@ -48,6 +49,12 @@ pub trait Observer: Send + Sync {
 
     /// A session was created or its summary changed.
     fn changed(&self, session: SessionInfo);
+
+    /// Something else happened that clients are told of. A later notice of the same kind about the same thing
+    /// may take its place.
+    fn notice(&self, notice: &Notification) {
+        let _ = notice;
+    }
 }
 
 /// Ids from UUID version 7.

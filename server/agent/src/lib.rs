@@ -24,3 +24,4 @@ pub mod tools;
 pub mod files;
 pub mod host;
 pub mod sessions;
+pub mod subagents;

@@ -64,4 +64,8 @@ impl Observer for Notices {
     fn changed(&self, session: SessionInfo) {
         self.send(&Notification::SessionChanged(SessionChanged::Changed { session }));
     }
+
+    fn notice(&self, notice: &Notification) {
+        self.send(notice);
+    }
 }
