@@ -1843,6 +1843,40 @@
 --- The step's number, counted from 1 in each turn.
 ---@field step integer
 
+--- Why a subagent stopped.
+---@alias dsh.StopReason
+---| "completed" # It was done.
+---| "aborted" # It was cancelled.
+---| "error" # It failed, used up a budget, or did not answer in the shape that it was given.
+---| "max-tokens" # Its answer was cut at the model's limit.
+---| "refusal" # A hook refused its input.
+
+--- Params of `subagent/finished`.
+---@class (exact) dsh.SubagentFinished
+--- The session whose agent started it.
+---@field parentSessionId dsh.SessionId
+--- Its own session.
+---@field childSessionId dsh.SessionId
+--- The provider that ran it.
+---@field provider string
+--- A short name for people.
+---@field label? string
+--- Why it stopped.
+---@field stopReason dsh.StopReason
+--- Its last visible text.
+---@field text? string
+
+--- Params of `subagent/started`.
+---@class (exact) dsh.SubagentStarted
+--- The session whose agent started it.
+---@field parentSessionId dsh.SessionId
+--- Its own session.
+---@field childSessionId dsh.SessionId
+--- The provider that runs it.
+---@field provider string
+--- A short name for people.
+---@field label? string
+
 --- How a surface event changes what the model sees.
 ---@alias dsh.SurfaceOp dsh.AppendTag | { op: dsh.ReplaceTag, start: integer, ["end"]: integer }
 
@@ -2148,6 +2182,10 @@
 ---@field ["session/lagged"] dsh.SessionLagged
 --- A session began to run, or came to rest.
 ---@field ["session/status"] dsh.SessionStatusChanged
+--- A subagent is over. Its session stays.
+---@field ["subagent/finished"] dsh.SubagentFinished
+--- An agent started another one.
+---@field ["subagent/started"] dsh.SubagentStarted
 
 --- What `data` holds, by the event's type.
 ---@class (exact) dsh.Events
@@ -2235,7 +2273,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "572423c0e5bfbc910c6f2b27b4c28f4398b29366913b4ce9eef2cab093dee7b1",
+  schema_hash = "7466f7e036d9444cc110bdc1219ad1756071712bb60e629a26fec8d6249d35ef",
   methods = {
     "initialize",
     "shutdown",
@@ -2278,6 +2316,8 @@ return {
     "session/event",
     "session/lagged",
     "session/status",
+    "subagent/finished",
+    "subagent/started",
   },
   events = {
     "turn/start",

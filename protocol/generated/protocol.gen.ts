@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "572423c0e5bfbc910c6f2b27b4c28f4398b29366913b4ce9eef2cab093dee7b1";
+export const SCHEMA_HASH = "7466f7e036d9444cc110bdc1219ad1756071712bb60e629a26fec8d6249d35ef";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -90,6 +90,10 @@ export interface Notifications {
   "session/lagged": { params: SessionLagged };
   /** A session began to run, or came to rest. */
   "session/status": { params: SessionStatusChanged };
+  /** A subagent is over. Its session stays. */
+  "subagent/finished": { params: SubagentFinished };
+  /** An agent started another one. */
+  "subagent/started": { params: SubagentStarted };
 }
 
 /** What `data` holds, by the event's type. */
@@ -2142,6 +2146,47 @@ export interface Step {
   turn: number;
   /** The step's number, counted from 1 in each turn. */
   step: number;
+}
+
+/** Why a subagent stopped. */
+export type StopReason =
+  /** It was done. */
+  | "completed"
+  /** It was cancelled. */
+  | "aborted"
+  /** It failed, used up a budget, or did not answer in the shape that it was given. */
+  | "error"
+  /** Its answer was cut at the model's limit. */
+  | "max-tokens"
+  /** A hook refused its input. */
+  | "refusal";
+
+/** Params of `subagent/finished`. */
+export interface SubagentFinished {
+  /** The session whose agent started it. */
+  parentSessionId: SessionId;
+  /** Its own session. */
+  childSessionId: SessionId;
+  /** The provider that ran it. */
+  provider: string;
+  /** A short name for people. */
+  label?: string;
+  /** Why it stopped. */
+  stopReason: StopReason;
+  /** Its last visible text. */
+  text?: string;
+}
+
+/** Params of `subagent/started`. */
+export interface SubagentStarted {
+  /** The session whose agent started it. */
+  parentSessionId: SessionId;
+  /** Its own session. */
+  childSessionId: SessionId;
+  /** The provider that runs it. */
+  provider: string;
+  /** A short name for people. */
+  label?: string;
 }
 
 /** How a surface event changes what the model sees. */

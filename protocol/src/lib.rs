@@ -20,6 +20,7 @@ pub mod methods;
 pub mod notifications;
 pub mod params;
 pub mod session;
+pub mod subagent;
 pub mod tool;
 pub mod workspace;
 

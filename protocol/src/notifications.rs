@@ -8,6 +8,7 @@ use crate::event::{Event, EventData};
 use crate::ids::{CallId, RoundId, SessionId};
 use crate::params::config::Problem;
 use crate::session::{SessionInfo, SessionStatus};
+use crate::subagent::{SubagentFinished, SubagentStarted};
 
 /// One row of the table, for generators.
 pub struct NotificationSchema {
@@ -66,6 +67,10 @@ notifications! {
     "session/lagged" SessionLagged(SessionLagged);
     /// A session began to run, or came to rest.
     "session/status" SessionStatus(SessionStatusChanged);
+    /// A subagent is over. Its session stays.
+    "subagent/finished" SubagentFinished(SubagentFinished);
+    /// An agent started another one.
+    "subagent/started" SubagentStarted(SubagentStarted);
 }
 
 /// Params of `config/changed`.

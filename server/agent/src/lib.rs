@@ -26,3 +26,4 @@ pub mod deliberation;
 pub mod files;
 pub mod host;
 pub mod sessions;
+pub mod subagents;

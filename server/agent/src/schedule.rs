@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::hooks::{At, EXECUTE, PRE_EXECUTE, RESULT, ToolAnswered, ToolCalled};
 use crate::host::NewId;
+use crate::tool::Caller;
 use crate::tools::{ToolOutcome, Tools, parse_arguments};
 
 /// Past this size the typed value is left out of the log: it is there for display, and the model's text is
@@ -121,11 +122,13 @@ impl Schedule<'_> {
     /// Runs a call, and whatever plugins put around it.
     async fn execute(&self, call: &Call, arguments: Value) -> ToolOutcome {
         if !EXECUTE.is_heard(self.hooks) {
-            return self.tools.call(&call.name, arguments, self.cancel).await;
+            let caller = Caller { at: self.at(), call_id: call.id.clone() };
+            return self.tools.call_as(Some(caller), &call.name, arguments, self.cancel).await;
         }
         let tools = self.tools.clone();
         let innermost = move |called: ToolCalled| async move {
-            tools.call(&called.name, called.arguments, &called.cancel).await
+            let caller = Caller { at: called.at, call_id: called.call_id };
+            tools.call_as(Some(caller), &called.name, called.arguments, &called.cancel).await
         };
         let left_behind = async {
             self.cancel.cancelled().await;

@@ -12,7 +12,7 @@ use dsh_protocol::workspace::ToolErrorCode;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::tool::{Tool, ToolContext, ToolFailure, ToolOutput};
+use crate::tool::{Caller, Tool, ToolContext, ToolFailure, ToolOutput};
 
 /// The service's name.
 pub const TOOLS: Key<Tools> = Key::new("tools");
@@ -118,10 +118,21 @@ impl Tools {
         self.tools.get(name).is_none_or(|tool| tool.concurrency_safe())
     }
 
-    /// Calls a tool. Whatever happens in it, there is an outcome: arguments that do not fit, a deadline, a
-    /// cancel and a panic each have theirs.
+    /// Calls a tool on behalf of a person. Whatever happens in it, there is an outcome: arguments that do not
+    /// fit, a deadline, a cancel and a panic each have theirs.
     pub async fn call(
         &self,
+        name: &str,
+        arguments: Value,
+        cancel: &CancellationToken,
+    ) -> ToolOutcome {
+        self.call_as(None, name, arguments, cancel).await
+    }
+
+    /// Calls a tool on behalf of an agent, or of a person.
+    pub(crate) async fn call_as(
+        &self,
+        caller: Option<Caller>,
         name: &str,
         arguments: Value,
         cancel: &CancellationToken,
@@ -142,7 +153,7 @@ impl Tools {
                 ));
             }
         };
-        run(tool, arguments, cancel).await
+        run(tool, arguments, caller, cancel).await
     }
 
     fn unknown(&self, name: &str) -> ToolFailure {
@@ -156,10 +167,15 @@ impl Tools {
 }
 
 /// Runs a call in a task of its own, so that a panic or a hang stays there.
-async fn run(tool: Arc<dyn Tool>, arguments: Value, cancel: &CancellationToken) -> ToolOutcome {
+async fn run(
+    tool: Arc<dyn Tool>,
+    arguments: Value,
+    caller: Option<Caller>,
+    cancel: &CancellationToken,
+) -> ToolOutcome {
     let call = cancel.child_token();
     let deadline = tool.deadline();
-    let cx = ToolContext { cancel: call.clone() };
+    let cx = ToolContext { caller, cancel: call.clone() };
     let mut body = tokio::spawn(async move { tool.run(arguments, cx).await });
     let (finished, stopped) = tokio::select! {
         finished = &mut body => (Some(finished), None),

@@ -273,6 +273,12 @@ impl Listener for Outbox {
             Notification::SessionChanged(SessionChanged::Removed { removed }) => {
                 ("changed", removed.0.clone())
             }
+            Notification::SubagentStarted(started) => {
+                ("subagent started", started.child_session_id.0.clone())
+            }
+            Notification::SubagentFinished(finished) => {
+                ("subagent finished", finished.child_session_id.0.clone())
+            }
             Notification::ConfigChanged(changed) => ("config", changed.workspace.clone()),
             Notification::DeliberateBranch(branch) => {
                 ("branch", format!("{} {}", branch.round_id, branch.label))
