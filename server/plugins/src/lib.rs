@@ -7,6 +7,7 @@ mod agent_default_model;
 mod agent_loop;
 mod agents;
 mod credentials;
+mod deliberation;
 mod fs;
 mod llm;
 mod llm_offline;
