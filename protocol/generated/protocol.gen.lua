@@ -565,7 +565,7 @@
 --- Whether a reader that does not know the type may pass over it.
 ---@field ignorable? boolean
 
---- A person chose a model for the session. The last one counts.
+--- A person, or the agent that started the session, chose a model for it. The last one counts.
 ---@class (exact) dsh.Event.SessionModel
 ---@field type "session/model"
 --- Place in the log, from 0 without gaps.
@@ -613,6 +613,22 @@
 --- Whether a reader that does not know the type may pass over it.
 ---@field ignorable? boolean
 
+--- The session is a subagent's: how it was started. The last one counts.
+---@class (exact) dsh.Event.SubagentDescriptor
+---@field type "subagent/descriptor"
+--- Place in the log, from 0 without gaps.
+---@field seq integer
+--- Epoch milliseconds.
+---@field time integer
+--- What happened.
+---@field data dsh.SubagentDescriptor
+--- How it changes what the model sees; on surface events only.
+---@field surfaceOp? dsh.SurfaceOp
+--- The events that this one was made from.
+---@field sourceEventSeqs? integer[]
+--- Whether a reader that does not know the type may pass over it.
+---@field ignorable? boolean
+
 --- One entry of a session's log.
 ---@alias dsh.Event
 ---| dsh.Event.TurnStart
@@ -634,6 +650,7 @@
 ---| dsh.Event.SessionModel
 ---| dsh.Event.AgentInboxSpliced
 ---| dsh.Event.MessageOutcome
+---| dsh.Event.SubagentDescriptor
 
 --- The `experimental` part of LSP's server capabilities.
 ---@class (exact) dsh.ExperimentalCapabilities
@@ -658,6 +675,8 @@
 ---@field seedLength? integer
 --- Why it exists, when no person began it.
 ---@field origin? dsh.SessionOrigin
+--- How deep it stands below a session that a person began; absent: 0.
+---@field delegationDepth? integer
 --- Further folders that its tools see, as absolute paths.
 ---@field additionalWorkspaces? string[]
 ---@field [string] any
@@ -1495,6 +1514,29 @@
 ---| "max-tokens" # Its answer was cut at the model's limit.
 ---| "refusal" # A hook refused its input.
 
+--- Payload of `subagent/descriptor`.
+---@class (exact) dsh.SubagentDescriptor
+--- The version of this payload: 2.
+---@field version integer
+--- How long it works.
+---@field mode dsh.SubagentMode
+--- The subagent provider that started it.
+---@field provider string
+--- A short name for people.
+---@field label? string
+--- The provider of the model that it was to ask.
+---@field agentProvider string
+--- The model that it was to ask.
+---@field agentModel string
+--- The most tokens of an answer.
+---@field maxTokens? integer
+--- What took the place of the deployment's persona.
+---@field persona? string
+--- Which tools it may use; its parent's limits are part of it.
+---@field toolFilter? dsh.ToolFilter
+--- Whether it was to answer through `structured_output`.
+---@field structured? boolean
+
 --- Params of `subagent/finished`.
 ---@class (exact) dsh.SubagentFinished
 --- The session whose agent started it.
@@ -1509,6 +1551,10 @@
 ---@field stopReason dsh.StopReason
 --- Its last visible text.
 ---@field text? string
+
+--- How long a subagent works.
+---@alias dsh.SubagentMode
+---| "one-shot" # One turn.
 
 --- Params of `subagent/started`.
 ---@class (exact) dsh.SubagentStarted
@@ -1598,6 +1644,13 @@
 ---| "UNKNOWN_TOOL" # There is no such tool.
 ---| "TOOL_NOT_STARTED" # After a crash: the call had not begun. It is safe to call again.
 ---| "TOOL_OUTCOME_UNKNOWN" # After a crash: the call had begun and its outcome is not known. Do not repeat it blindly.
+
+--- Which of its parent's tools a subagent may use.
+---@class (exact) dsh.ToolFilter
+--- Only these; absent: all. An empty list means none.
+---@field allow? string[]
+--- Not these.
+---@field deny? string[]
 
 --- A tool as `tool/list` shows it.
 ---@class (exact) dsh.ToolInfo
@@ -1851,12 +1904,14 @@
 ---@field ["session/end-seed"] dsh.Empty
 --- The session has a title. The last one counts.
 ---@field ["session/title"] dsh.SessionTitle
---- A person chose a model for the session. The last one counts.
+--- A person, or the agent that started the session, chose a model for it. The last one counts.
 ---@field ["session/model"] dsh.ModelId
 --- Messages were queued, claimed by a turn, or discarded.
 ---@field ["agent/inbox/spliced"] dsh.InboxSpliced
 --- A claimed message never reached the model.
 ---@field ["message/outcome"] dsh.MessageOutcome
+--- The session is a subagent's: how it was started. The last one counts.
+---@field ["subagent/descriptor"] dsh.SubagentDescriptor
 
 --- A connection that knows what each method takes and answers.
 ---@class dsh.Client
@@ -1893,7 +1948,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "c42698c02909ee7300a5a71b2ec2d228ba482139c923c73f722f802b86d1b0ab",
+  schema_hash = "5d0763a9a74d52b33a3d1b038f73936f3616098889dbf9a5583eb52a9344bbb3",
   methods = {
     "initialize",
     "shutdown",
@@ -1952,6 +2007,7 @@ return {
     "session/model",
     "agent/inbox/spliced",
     "message/outcome",
+    "subagent/descriptor",
   },
   error_kinds = {
     "storageFailed",

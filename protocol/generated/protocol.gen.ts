@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "c42698c02909ee7300a5a71b2ec2d228ba482139c923c73f722f802b86d1b0ab";
+export const SCHEMA_HASH = "5d0763a9a74d52b33a3d1b038f73936f3616098889dbf9a5583eb52a9344bbb3";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -116,12 +116,14 @@ export interface Events {
   "session/end-seed": Empty;
   /** The session has a title. The last one counts. */
   "session/title": SessionTitle;
-  /** A person chose a model for the session. The last one counts. */
+  /** A person, or the agent that started the session, chose a model for it. The last one counts. */
   "session/model": ModelId;
   /** Messages were queued, claimed by a turn, or discarded. */
   "agent/inbox/spliced": InboxSpliced;
   /** A claimed message never reached the model. */
   "message/outcome": MessageOutcome;
+  /** The session is a subagent's: how it was started. The last one counts. */
+  "subagent/descriptor": SubagentDescriptor;
 }
 
 /** Who cancelled a turn. */
@@ -727,7 +729,7 @@ export type Event =
     /** Whether a reader that does not know the type may pass over it. */
     ignorable?: boolean;
   }
-  /** A person chose a model for the session. The last one counts. */
+  /** A person, or the agent that started the session, chose a model for it. The last one counts. */
   | {
     type: "session/model";
     /** Place in the log, from 0 without gaps. */
@@ -774,6 +776,22 @@ export type Event =
     sourceEventSeqs?: number[];
     /** Whether a reader that does not know the type may pass over it. */
     ignorable?: boolean;
+  }
+  /** The session is a subagent's: how it was started. The last one counts. */
+  | {
+    type: "subagent/descriptor";
+    /** Place in the log, from 0 without gaps. */
+    seq: number;
+    /** Epoch milliseconds. */
+    time: number;
+    /** What happened. */
+    data: SubagentDescriptor;
+    /** How it changes what the model sees; on surface events only. */
+    surfaceOp?: SurfaceOp;
+    /** The events that this one was made from. */
+    sourceEventSeqs?: number[];
+    /** Whether a reader that does not know the type may pass over it. */
+    ignorable?: boolean;
   };
 
 /** The `experimental` part of LSP's server capabilities. */
@@ -800,6 +818,8 @@ export interface FileHeader {
   seedLength?: number;
   /** Why it exists, when no person began it. */
   origin?: SessionOrigin;
+  /** How deep it stands below a session that a person began; absent: 0. */
+  delegationDepth?: number;
   /** Further folders that its tools see, as absolute paths. */
   additionalWorkspaces?: string[];
   [key: string]: unknown;
@@ -1743,6 +1763,30 @@ export type StopReason =
   /** A hook refused its input. */
   | "refusal";
 
+/** Payload of `subagent/descriptor`. */
+export interface SubagentDescriptor {
+  /** The version of this payload: 2. */
+  version: number;
+  /** How long it works. */
+  mode: SubagentMode;
+  /** The subagent provider that started it. */
+  provider: string;
+  /** A short name for people. */
+  label?: string;
+  /** The provider of the model that it was to ask. */
+  agentProvider: string;
+  /** The model that it was to ask. */
+  agentModel: string;
+  /** The most tokens of an answer. */
+  maxTokens?: number;
+  /** What took the place of the deployment's persona. */
+  persona?: string;
+  /** Which tools it may use; its parent's limits are part of it. */
+  toolFilter?: ToolFilter;
+  /** Whether it was to answer through `structured_output`. */
+  structured?: boolean;
+}
+
 /** Params of `subagent/finished`. */
 export interface SubagentFinished {
   /** The session whose agent started it. */
@@ -1758,6 +1802,11 @@ export interface SubagentFinished {
   /** Its last visible text. */
   text?: string;
 }
+
+/** How long a subagent works. */
+export type SubagentMode =
+  /** One turn. */
+  | "one-shot";
 
 /** Params of `subagent/started`. */
 export interface SubagentStarted {
@@ -1879,6 +1928,14 @@ export type ToolErrorCode =
   | "TOOL_NOT_STARTED"
   /** After a crash: the call had begun and its outcome is not known. Do not repeat it blindly. */
   | "TOOL_OUTCOME_UNKNOWN";
+
+/** Which of its parent's tools a subagent may use. */
+export interface ToolFilter {
+  /** Only these; absent: all. An empty list means none. */
+  allow?: string[];
+  /** Not these. */
+  deny?: string[];
+}
 
 /** A tool as `tool/list` shows it. */
 export interface ToolInfo {

@@ -175,12 +175,14 @@ events! {
     "session/end-seed" EndSeed(Empty);
     /// The session has a title. The last one counts.
     "session/title" SessionTitle(SessionTitle);
-    /// A person chose a model for the session. The last one counts.
+    /// A person, or the agent that started the session, chose a model for it. The last one counts.
     "session/model" SessionModel(ModelId);
     /// Messages were queued, claimed by a turn, or discarded.
     "agent/inbox/spliced" InboxSpliced(InboxSpliced);
     /// A claimed message never reached the model.
     "message/outcome" MessageOutcome(MessageOutcome);
+    /// The session is a subagent's: how it was started. The last one counts.
+    "subagent/descriptor" SubagentDescriptor(SubagentDescriptor);
 }
 
 impl EventData {
@@ -198,6 +200,7 @@ impl EventData {
                 | Self::ModelRetry(_)
                 | Self::ModelRetryStarted(_)
                 | Self::SessionModel(_)
+                | Self::SubagentDescriptor(_)
         )
     }
 }

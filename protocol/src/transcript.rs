@@ -84,6 +84,7 @@ impl Transcript {
             | EventData::ModelRequest(_)
             | EventData::ModelRetryStarted(_)
             | EventData::EndSeed(_)
+            | EventData::SubagentDescriptor(_)
             | EventData::Unknown(_) => {}
         }
     }

@@ -100,6 +100,7 @@ fn balance(fold: &Fold, event: &Event) -> Result<(), String> {
         | EventData::SessionTitle(_)
         | EventData::SessionModel(_)
         | EventData::MessageOutcome(_)
+        | EventData::SubagentDescriptor(_)
         | EventData::Unknown(_) => Ok(()),
     }
 }
