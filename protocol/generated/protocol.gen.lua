@@ -807,7 +807,7 @@
 --- Whether a reader that does not know the type may pass over it.
 ---@field ignorable? boolean
 
---- A person chose a model for the session. The last one counts.
+--- A person, or the agent that started the session, chose a model for it. The last one counts.
 ---@class (exact) dsh.Event.SessionModel
 ---@field type "session/model"
 --- Place in the log, from 0 without gaps.
@@ -903,6 +903,22 @@
 --- Whether a reader that does not know the type may pass over it.
 ---@field ignorable? boolean
 
+--- The session is a subagent's: how it was started. The last one counts.
+---@class (exact) dsh.Event.SubagentDescriptor
+---@field type "subagent/descriptor"
+--- Place in the log, from 0 without gaps.
+---@field seq integer
+--- Epoch milliseconds.
+---@field time integer
+--- What happened.
+---@field data dsh.SubagentDescriptor
+--- How it changes what the model sees; on surface events only.
+---@field surfaceOp? dsh.SurfaceOp
+--- The events that this one was made from.
+---@field sourceEventSeqs? integer[]
+--- Whether a reader that does not know the type may pass over it.
+---@field ignorable? boolean
+
 --- One entry of a session's log.
 ---@alias dsh.Event
 ---| dsh.Event.TurnStart
@@ -927,6 +943,7 @@
 ---| dsh.Event.DeliberationStarted
 ---| dsh.Event.DeliberationBranch
 ---| dsh.Event.DeliberationSettled
+---| dsh.Event.SubagentDescriptor
 
 --- The `experimental` part of LSP's server capabilities.
 ---@class (exact) dsh.ExperimentalCapabilities
@@ -951,6 +968,8 @@
 ---@field seedLength? integer
 --- Why it exists, when no person began it.
 ---@field origin? dsh.SessionOrigin
+--- How deep it stands below a session that a person began; absent: 0.
+---@field delegationDepth? integer
 --- Further folders that its tools see, as absolute paths.
 ---@field additionalWorkspaces? string[]
 ---@field [string] any
@@ -1851,6 +1870,29 @@
 ---| "max-tokens" # Its answer was cut at the model's limit.
 ---| "refusal" # A hook refused its input.
 
+--- Payload of `subagent/descriptor`.
+---@class (exact) dsh.SubagentDescriptor
+--- The version of this payload: 2.
+---@field version integer
+--- How long it works.
+---@field mode dsh.SubagentMode
+--- The subagent provider that started it.
+---@field provider string
+--- A short name for people.
+---@field label? string
+--- The provider of the model that it was to ask.
+---@field agentProvider string
+--- The model that it was to ask.
+---@field agentModel string
+--- The most tokens of an answer.
+---@field maxTokens? integer
+--- What took the place of the deployment's persona.
+---@field persona? string
+--- Which tools it may use; its parent's limits are part of it.
+---@field toolFilter? dsh.ToolFilter
+--- Whether it was to answer through `structured_output`.
+---@field structured? boolean
+
 --- Params of `subagent/finished`.
 ---@class (exact) dsh.SubagentFinished
 --- The session whose agent started it.
@@ -1865,6 +1907,10 @@
 ---@field stopReason dsh.StopReason
 --- Its last visible text.
 ---@field text? string
+
+--- How long a subagent works.
+---@alias dsh.SubagentMode
+---| "one-shot" # One turn.
 
 --- Params of `subagent/started`.
 ---@class (exact) dsh.SubagentStarted
@@ -1954,6 +2000,13 @@
 ---| "UNKNOWN_TOOL" # There is no such tool.
 ---| "TOOL_NOT_STARTED" # After a crash: the call had not begun. It is safe to call again.
 ---| "TOOL_OUTCOME_UNKNOWN" # After a crash: the call had begun and its outcome is not known. Do not repeat it blindly.
+
+--- Which of its parent's tools a subagent may use.
+---@class (exact) dsh.ToolFilter
+--- Only these; absent: all. An empty list means none.
+---@field allow? string[]
+--- Not these.
+---@field deny? string[]
 
 --- A tool as `tool/list` shows it.
 ---@class (exact) dsh.ToolInfo
@@ -2221,7 +2274,7 @@
 ---@field ["session/end-seed"] dsh.Empty
 --- The session has a title. The last one counts.
 ---@field ["session/title"] dsh.SessionTitle
---- A person chose a model for the session. The last one counts.
+--- A person, or the agent that started the session, chose a model for it. The last one counts.
 ---@field ["session/model"] dsh.ModelId
 --- Messages were queued, claimed by a turn, or discarded.
 ---@field ["agent/inbox/spliced"] dsh.InboxSpliced
@@ -2233,6 +2286,8 @@
 ---@field ["deliberation/branch"] dsh.DeliberationBranch
 --- Every branch of a round came out.
 ---@field ["deliberation/settled"] dsh.DeliberationSettled
+--- The session is a subagent's: how it was started. The last one counts.
+---@field ["subagent/descriptor"] dsh.SubagentDescriptor
 
 --- A connection that knows what each method takes and answers.
 ---@class dsh.Client
@@ -2273,7 +2328,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "7466f7e036d9444cc110bdc1219ad1756071712bb60e629a26fec8d6249d35ef",
+  schema_hash = "aa537c704c8795069ea9c9998130d40d3f72ecc8d7d000e9a1185b19035cd0b9",
   methods = {
     "initialize",
     "shutdown",
@@ -2342,6 +2397,7 @@ return {
     "deliberation/started",
     "deliberation/branch",
     "deliberation/settled",
+    "subagent/descriptor",
   },
   error_kinds = {
     "storageFailed",

@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "7466f7e036d9444cc110bdc1219ad1756071712bb60e629a26fec8d6249d35ef";
+export const SCHEMA_HASH = "aa537c704c8795069ea9c9998130d40d3f72ecc8d7d000e9a1185b19035cd0b9";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -130,7 +130,7 @@ export interface Events {
   "session/end-seed": Empty;
   /** The session has a title. The last one counts. */
   "session/title": SessionTitle;
-  /** A person chose a model for the session. The last one counts. */
+  /** A person, or the agent that started the session, chose a model for it. The last one counts. */
   "session/model": ModelId;
   /** Messages were queued, claimed by a turn, or discarded. */
   "agent/inbox/spliced": InboxSpliced;
@@ -142,6 +142,8 @@ export interface Events {
   "deliberation/branch": DeliberationBranch;
   /** Every branch of a round came out. */
   "deliberation/settled": DeliberationSettled;
+  /** The session is a subagent's: how it was started. The last one counts. */
+  "subagent/descriptor": SubagentDescriptor;
 }
 
 /** Who cancelled a turn. */
@@ -1022,7 +1024,7 @@ export type Event =
     /** Whether a reader that does not know the type may pass over it. */
     ignorable?: boolean;
   }
-  /** A person chose a model for the session. The last one counts. */
+  /** A person, or the agent that started the session, chose a model for it. The last one counts. */
   | {
     type: "session/model";
     /** Place in the log, from 0 without gaps. */
@@ -1117,6 +1119,22 @@ export type Event =
     sourceEventSeqs?: number[];
     /** Whether a reader that does not know the type may pass over it. */
     ignorable?: boolean;
+  }
+  /** The session is a subagent's: how it was started. The last one counts. */
+  | {
+    type: "subagent/descriptor";
+    /** Place in the log, from 0 without gaps. */
+    seq: number;
+    /** Epoch milliseconds. */
+    time: number;
+    /** What happened. */
+    data: SubagentDescriptor;
+    /** How it changes what the model sees; on surface events only. */
+    surfaceOp?: SurfaceOp;
+    /** The events that this one was made from. */
+    sourceEventSeqs?: number[];
+    /** Whether a reader that does not know the type may pass over it. */
+    ignorable?: boolean;
   };
 
 /** The `experimental` part of LSP's server capabilities. */
@@ -1143,6 +1161,8 @@ export interface FileHeader {
   seedLength?: number;
   /** Why it exists, when no person began it. */
   origin?: SessionOrigin;
+  /** How deep it stands below a session that a person began; absent: 0. */
+  delegationDepth?: number;
   /** Further folders that its tools see, as absolute paths. */
   additionalWorkspaces?: string[];
   [key: string]: unknown;
@@ -2161,6 +2181,30 @@ export type StopReason =
   /** A hook refused its input. */
   | "refusal";
 
+/** Payload of `subagent/descriptor`. */
+export interface SubagentDescriptor {
+  /** The version of this payload: 2. */
+  version: number;
+  /** How long it works. */
+  mode: SubagentMode;
+  /** The subagent provider that started it. */
+  provider: string;
+  /** A short name for people. */
+  label?: string;
+  /** The provider of the model that it was to ask. */
+  agentProvider: string;
+  /** The model that it was to ask. */
+  agentModel: string;
+  /** The most tokens of an answer. */
+  maxTokens?: number;
+  /** What took the place of the deployment's persona. */
+  persona?: string;
+  /** Which tools it may use; its parent's limits are part of it. */
+  toolFilter?: ToolFilter;
+  /** Whether it was to answer through `structured_output`. */
+  structured?: boolean;
+}
+
 /** Params of `subagent/finished`. */
 export interface SubagentFinished {
   /** The session whose agent started it. */
@@ -2176,6 +2220,11 @@ export interface SubagentFinished {
   /** Its last visible text. */
   text?: string;
 }
+
+/** How long a subagent works. */
+export type SubagentMode =
+  /** One turn. */
+  | "one-shot";
 
 /** Params of `subagent/started`. */
 export interface SubagentStarted {
@@ -2297,6 +2346,14 @@ export type ToolErrorCode =
   | "TOOL_NOT_STARTED"
   /** After a crash: the call had begun and its outcome is not known. Do not repeat it blindly. */
   | "TOOL_OUTCOME_UNKNOWN";
+
+/** Which of its parent's tools a subagent may use. */
+export interface ToolFilter {
+  /** Only these; absent: all. An empty list means none. */
+  allow?: string[];
+  /** Not these. */
+  deny?: string[];
+}
 
 /** A tool as `tool/list` shows it. */
 export interface ToolInfo {

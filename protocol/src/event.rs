@@ -175,7 +175,7 @@ events! {
     "session/end-seed" EndSeed(Empty);
     /// The session has a title. The last one counts.
     "session/title" SessionTitle(SessionTitle);
-    /// A person chose a model for the session. The last one counts.
+    /// A person, or the agent that started the session, chose a model for it. The last one counts.
     "session/model" SessionModel(ModelId);
     /// Messages were queued, claimed by a turn, or discarded.
     "agent/inbox/spliced" InboxSpliced(InboxSpliced);
@@ -187,6 +187,8 @@ events! {
     "deliberation/branch" DeliberationBranch(DeliberationBranch);
     /// Every branch of a round came out.
     "deliberation/settled" DeliberationSettled(DeliberationSettled);
+    /// The session is a subagent's: how it was started. The last one counts.
+    "subagent/descriptor" SubagentDescriptor(SubagentDescriptor);
 }
 
 impl EventData {
@@ -207,6 +209,7 @@ impl EventData {
                 | Self::ModelRetry(_)
                 | Self::ModelRetryStarted(_)
                 | Self::SessionModel(_)
+                | Self::SubagentDescriptor(_)
         )
     }
 }

@@ -51,6 +51,29 @@ impl ToolFilter {
         let named = |list: &[String]| list.iter().any(|listed| listed == name);
         self.allow.as_deref().is_none_or(named) && !named(&self.deny)
     }
+
+    /// Lets through what both let through.
+    pub fn and(&self, other: &Self) -> Self {
+        let allow = match (&self.allow, &other.allow) {
+            (Some(some), Some(others)) => {
+                Some(some.iter().filter(|name| others.contains(name)).cloned().collect())
+            }
+            (Some(some), None) | (None, Some(some)) => Some(some.clone()),
+            (None, None) => None,
+        };
+        let mut deny = self.deny.clone();
+        for name in &other.deny {
+            if !deny.contains(name) {
+                deny.push(name.clone());
+            }
+        }
+        Self { allow, deny }
+    }
+
+    /// Whether it lets everything through.
+    pub fn is_open(&self) -> bool {
+        self.allow.is_none() && self.deny.is_empty()
+    }
 }
 
 /// Params of `subagent/started`.

@@ -88,6 +88,7 @@ impl Transcript {
             | EventData::DeliberationStarted(_)
             | EventData::DeliberationBranch(_)
             | EventData::DeliberationSettled(_)
+            | EventData::SubagentDescriptor(_)
             | EventData::Unknown(_) => {}
         }
     }

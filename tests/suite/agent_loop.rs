@@ -206,7 +206,7 @@ fn stage(budgets: Budgets, most: usize, answers: Vec<Scripted>) -> Stage {
         max_parallel_tool_calls: most,
         budgets,
     });
-    let agent = agent_loop.start(writer, Vec::new());
+    let agent = agent_loop.start(writer, Vec::new(), Setup::default());
     Stage { agent, model, journal, gate, _kept: kept }
 }
 

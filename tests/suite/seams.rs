@@ -335,9 +335,9 @@ async fn another_registry_of_tools_is_what_rows_add_to_and_models_are_told_of() 
 struct Titles(Arc<dyn AgentLoop>);
 
 impl AgentLoop for Titles {
-    fn start(&self, writer: Writer, mut first: Vec<EventData>) -> Agent {
+    fn start(&self, writer: Writer, mut first: Vec<EventData>, setup: Setup) -> Agent {
         first.push(EventData::SessionTitle(SessionTitle { title: "Under way".to_owned() }));
-        self.0.start(writer, first)
+        self.0.start(writer, first, setup)
     }
 }
 

@@ -11,6 +11,7 @@ use crate::deliberation::{BranchOutcome, BranchPlan, BranchState, RoundBy};
 use crate::ids::{CallId, MessageId, RoundId, SessionId};
 use crate::message::Message;
 use crate::session::Header;
+use crate::subagent::ToolFilter;
 use crate::tool::ToolError;
 use crate::turn::TurnEnd;
 
@@ -180,6 +181,50 @@ pub struct ModelRetryStarted {
     pub step: u64,
     /// Which retry of the step this is, counted from 1.
     pub retry: u64,
+}
+
+/// How long a subagent works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SubagentMode {
+    /// One turn.
+    OneShot,
+}
+
+/// Payload of `subagent/descriptor`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentDescriptor {
+    /// The version of this payload: 2.
+    pub version: u32,
+    /// How long it works.
+    pub mode: SubagentMode,
+    /// The subagent provider that started it.
+    pub provider: String,
+    /// A short name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The provider of the model that it was to ask.
+    pub agent_provider: String,
+    /// The model that it was to ask.
+    pub agent_model: String,
+    /// The most tokens of an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// What took the place of the deployment's persona.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persona: Option<String>,
+    /// Which tools it may use; its parent's limits are part of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_filter: Option<ToolFilter>,
+    /// Whether it was to answer through `structured_output`.
+    #[serde(default)]
+    pub structured: bool,
+}
+
+impl SubagentDescriptor {
+    /// The only version of the payload.
+    pub const VERSION: u32 = 2;
 }
 
 /// Payload of `session/title`.

@@ -61,6 +61,7 @@ struct RunningTurn {
 pub(crate) fn start(shared: Arc<Shared>, writer: Writer, first: Vec<EventData>) -> Agent {
     let (commands, inbox) = mpsc::channel(COMMANDS);
     let log = Arc::clone(writer.log());
+    let setup = Arc::clone(&shared.setup);
     let (status, watch_status) = watch::channel(log.read(rest_status));
     let actor = Actor {
         shared,
@@ -71,7 +72,7 @@ pub(crate) fn start(shared: Arc<Shared>, writer: Writer, first: Vec<EventData>) 
         resumed: true,
     };
     tokio::spawn(actor.run(inbox, first));
-    Agent { log, commands, status: watch_status }
+    Agent { log, setup, commands, status: watch_status }
 }
 
 /// What a session without a running turn is doing.

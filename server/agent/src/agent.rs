@@ -14,10 +14,13 @@ use dsh_session::store::{LeaseError, StorageError};
 use dsh_session::writer::AcquireError;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::setup::Setup;
+
 /// Handle to an agent. Clones are cheap; the agent lives until it is told to close.
 #[derive(Clone)]
 pub struct Agent {
     pub(crate) log: Arc<Log>,
+    pub(crate) setup: Arc<Setup>,
     pub(crate) commands: mpsc::Sender<Command>,
     pub(crate) status: watch::Receiver<SessionStatus>,
 }
@@ -113,6 +116,11 @@ impl Agent {
     /// The session's log, for reading.
     pub fn log(&self) -> &Arc<Log> {
         &self.log
+    }
+
+    /// What sets it apart.
+    pub fn setup(&self) -> &Arc<Setup> {
+        &self.setup
     }
 
     /// What the session is doing.

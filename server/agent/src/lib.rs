@@ -8,6 +8,7 @@ pub mod agent;
 pub mod agents;
 pub mod hooks;
 pub mod request;
+pub mod setup;
 pub mod wait;
 
 mod actor;

@@ -14,9 +14,14 @@ use crate::host::Host;
 
 mod changes;
 pub mod error;
+pub mod images;
+pub mod in_process;
+pub mod outcome;
 pub mod provider;
 pub mod request;
 pub mod run;
+mod schema;
+pub mod structured;
 
 use changes::Changes;
 use error::StartError;

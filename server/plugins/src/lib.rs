@@ -16,6 +16,9 @@ mod openai;
 mod replay;
 mod session_store;
 mod sessions;
+mod subagent_fork;
+mod subagent_spawn;
+mod subagents;
 mod system_prompt;
 mod tool_glob;
 mod tool_grep;
@@ -41,6 +44,9 @@ pub const PLUGINS: &[Plugin] = &[
     replay::PLUGIN,
     session_store::PLUGIN,
     sessions::PLUGIN,
+    subagent_fork::PLUGIN,
+    subagent_spawn::PLUGIN,
+    subagents::PLUGIN,
     system_prompt::PLUGIN,
     tool_glob::PLUGIN,
     tool_grep::PLUGIN,

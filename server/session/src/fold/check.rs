@@ -103,6 +103,7 @@ fn balance(fold: &Fold, event: &Event) -> Result<(), String> {
         | EventData::DeliberationStarted(_)
         | EventData::DeliberationBranch(_)
         | EventData::DeliberationSettled(_)
+        | EventData::SubagentDescriptor(_)
         | EventData::Unknown(_) => Ok(()),
     }
 }
