@@ -30,6 +30,7 @@ pub(crate) enum Command {
     Prompt { prompt: Prompt, reply: oneshot::Sender<Result<Receipt, CommandError>> },
     Cancel { cancel: Cancel, reply: oneshot::Sender<Result<Cancelled, CommandError>> },
     Note { data: EventData, reply: oneshot::Sender<Result<(), CommandError>> },
+    Notice { notice: Notice, reply: oneshot::Sender<Result<Receipt, CommandError>> },
     Record { data: Vec<EventData>, reply: oneshot::Sender<Result<(), CommandError>> },
     Refresh { reply: oneshot::Sender<()> },
     Repair { reply: oneshot::Sender<()> },
@@ -46,6 +47,17 @@ pub struct Prompt {
     pub delivery: Delivery,
     /// The client's own name of it: the same one again adds nothing.
     pub client_message_id: Option<String>,
+}
+
+/// What a plugin has to say to the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Notice {
+    /// The plugin.
+    pub plugin: String,
+    /// What sort of text it is.
+    pub form: Option<String>,
+    /// The message.
+    pub content: Vec<ContentBlock>,
 }
 
 /// A prompt that is on disk.
@@ -137,6 +149,11 @@ impl Agent {
     /// added all the same.
     pub async fn prompt(&self, prompt: Prompt) -> Result<Receipt, CommandError> {
         self.ask(|reply| Command::Prompt { prompt, reply }).await?
+    }
+
+    /// Adds a plugin's message to the next step, which it wakes nobody for. It is on disk when this returns.
+    pub async fn inject(&self, notice: Notice) -> Result<Receipt, CommandError> {
+        self.ask(|reply| Command::Notice { notice, reply }).await?
     }
 
     /// Stops the running turn and drops what is queued.

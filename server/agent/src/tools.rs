@@ -250,6 +250,12 @@ async fn run(
             let message = format!("no result within {} s; narrow the call", deadline.as_secs());
             ToolOutcome::failed(&ToolFailure::new(ToolErrorCode::ToolTimeout, message))
         }
+        // A tool that has something of its own to say of the cancel says it.
+        (Some(Ok(Err(failure))), Some(ToolErrorCode::Aborted))
+            if failure.code == ToolErrorCode::Aborted =>
+        {
+            ToolOutcome::failed(&failure)
+        }
         (_, _) => {
             body.abort();
             ToolOutcome::aborted()

@@ -6,6 +6,7 @@ use dsh_kernel::plugin::Plugin;
 mod agent_default_model;
 mod agent_loop;
 mod agents;
+mod commands;
 mod credentials;
 mod deliberation;
 mod fs;
@@ -33,7 +34,9 @@ pub const PLUGINS: &[Plugin] = &[
     agent_default_model::PLUGIN,
     agent_loop::PLUGIN,
     agents::PLUGIN,
+    commands::PLUGIN,
     credentials::PLUGIN,
+    deliberation::PLUGIN,
     fs::PLUGIN,
     llm::PLUGIN,
     llm_offline::PLUGIN,

@@ -92,7 +92,7 @@ pub(super) struct CapabilityProfile {
 /// The review that the runtime can force at the end of a turn.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-#[expect(dead_code, reason = "what is said here is checked now and used by the review itself")]
+#[allow(dead_code, reason = "checked with the rest; the review itself reads it")]
 pub(super) struct AutoReview {
     /// Whether turns are reviewed.
     pub(super) enabled: bool,
