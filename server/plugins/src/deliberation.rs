@@ -110,3 +110,6 @@ fn follow(context: &Context, gate: &Arc<Gate>) -> Result<(), StartError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

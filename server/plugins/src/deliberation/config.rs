@@ -48,6 +48,7 @@ pub(super) struct Config {
     pub(super) capability_profiles: Vec<CapabilityProfile>,
     /// The review that the runtime can force at the end of a turn.
     #[serde(default)]
+    #[allow(dead_code, reason = "checked with the rest; the review itself reads it")]
     pub(super) auto_review: AutoReview,
     /// Whether each step of a round is logged. Never what is said in it.
     #[serde(default)]
