@@ -1636,6 +1636,7 @@
 ---| "FS_IO_ERROR" # Another input or output error.
 ---| "SEARCH_INVALID_PATTERN" # The regular expression or glob is not valid.
 ---| "SEARCH_FAILED" # The search could not run.
+---| "SUBAGENT_FAILED" # A subagent could not be started, or stopped before it was done.
 ---| "TOOL_TIMEOUT" # The tool's deadline passed before it had a result.
 ---| "ABORTED" # The call was cancelled while it ran.
 ---| "ABORTED_BEFORE_DISPATCH" # The call was cancelled before it started.
@@ -1948,7 +1949,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "5d0763a9a74d52b33a3d1b038f73936f3616098889dbf9a5583eb52a9344bbb3",
+  schema_hash = "85b99cb8db0a8cf7cf0ebd479b74cea24475292b85ee1cd363249a13d70e2e2f",
   methods = {
     "initialize",
     "shutdown",

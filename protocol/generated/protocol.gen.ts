@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "5d0763a9a74d52b33a3d1b038f73936f3616098889dbf9a5583eb52a9344bbb3";
+export const SCHEMA_HASH = "85b99cb8db0a8cf7cf0ebd479b74cea24475292b85ee1cd363249a13d70e2e2f";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -1912,6 +1912,8 @@ export type ToolErrorCode =
   | "SEARCH_INVALID_PATTERN"
   /** The search could not run. */
   | "SEARCH_FAILED"
+  /** A subagent could not be started, or stopped before it was done. */
+  | "SUBAGENT_FAILED"
   /** The tool's deadline passed before it had a result. */
   | "TOOL_TIMEOUT"
   /** The call was cancelled while it ran. */
