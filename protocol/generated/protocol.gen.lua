@@ -1992,6 +1992,7 @@
 ---| "FS_IO_ERROR" # Another input or output error.
 ---| "SEARCH_INVALID_PATTERN" # The regular expression or glob is not valid.
 ---| "SEARCH_FAILED" # The search could not run.
+---| "SUBAGENT_FAILED" # A subagent could not be started, or stopped before it was done.
 ---| "TOOL_TIMEOUT" # The tool's deadline passed before it had a result.
 ---| "ABORTED" # The call was cancelled while it ran.
 ---| "ABORTED_BEFORE_DISPATCH" # The call was cancelled before it started.
@@ -2328,7 +2329,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "aa537c704c8795069ea9c9998130d40d3f72ecc8d7d000e9a1185b19035cd0b9",
+  schema_hash = "18f66bd06cb01595834f79e1d5e332132042a836a75f84391324da02753a2d42",
   methods = {
     "initialize",
     "shutdown",

@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "aa537c704c8795069ea9c9998130d40d3f72ecc8d7d000e9a1185b19035cd0b9";
+export const SCHEMA_HASH = "18f66bd06cb01595834f79e1d5e332132042a836a75f84391324da02753a2d42";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -2330,6 +2330,8 @@ export type ToolErrorCode =
   | "SEARCH_INVALID_PATTERN"
   /** The search could not run. */
   | "SEARCH_FAILED"
+  /** A subagent could not be started, or stopped before it was done. */
+  | "SUBAGENT_FAILED"
   /** The tool's deadline passed before it had a result. */
   | "TOOL_TIMEOUT"
   /** The call was cancelled while it ran. */

@@ -10,6 +10,7 @@ use dsh_agent::agent::{Agent, Cancel, Prompt};
 use dsh_agent::agent_loop::{AgentLoop, Budgets, StandardLoop, StandardLoopConfig};
 use dsh_agent::host::{Host, Observer};
 use dsh_agent::prompt::SystemPrompt;
+use dsh_agent::setup::Setup;
 use dsh_agent::tool::{Tool, ToolContext, ToolFailure, ToolOutput};
 use dsh_agent::tools::Tools;
 use dsh_agent::wait::wait;

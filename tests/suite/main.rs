@@ -32,6 +32,7 @@ mod registries;
 mod request_bodies;
 mod run;
 mod seams;
+mod subagents;
 mod subscribe;
 mod tools;
 mod two_processes;

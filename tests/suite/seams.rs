@@ -12,6 +12,7 @@ use dsh_agent::files::{FS, FileSystem, SEARCH, Search};
 use dsh_agent::host::HOST;
 use dsh_agent::prompt::{SYSTEM_PROMPT, Section, SystemPrompt};
 use dsh_agent::sessions::{SESSIONS, Sessions};
+use dsh_agent::setup::Setup;
 use dsh_agent::tool::{Tool, ToolContext, ToolFailure, ToolOutput};
 use dsh_agent::tools::{TOOLS, Tools};
 use dsh_agent::wait::{Waited, wait};

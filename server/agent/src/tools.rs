@@ -289,6 +289,7 @@ fn error_name(code: ToolErrorCode) -> &'static str {
         | ToolErrorCode::FsSandboxDenied
         | ToolErrorCode::FsSecretDenied
         | ToolErrorCode::FsIoError => "FsError",
+        ToolErrorCode::SubagentFailed => "SubagentError",
         ToolErrorCode::SearchInvalidPattern | ToolErrorCode::SearchFailed => "SearchError",
         ToolErrorCode::ToolTimeout
         | ToolErrorCode::Aborted

@@ -24,6 +24,7 @@ mod system_prompt;
 mod tool_glob;
 mod tool_grep;
 mod tool_read;
+mod tool_subagent;
 mod tools;
 
 #[cfg(test)]
@@ -54,5 +55,6 @@ pub const PLUGINS: &[Plugin] = &[
     tool_glob::PLUGIN,
     tool_grep::PLUGIN,
     tool_read::PLUGIN,
+    tool_subagent::PLUGIN,
     tools::PLUGIN,
 ];
