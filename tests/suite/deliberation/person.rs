@@ -68,7 +68,7 @@ fn d25_what_the_tool_refuses_is_refused_here() {
         (start(&[]), "deliberate requires 1 through 3 branches"),
         (start(&[alternative("a"), alternative("a")]), "duplicate \"a\""),
         (start(&[branch("a", "masked-review")]), "recentSteps must be an integer from 1 through 8"),
-        (start(&[json!({ "label": "a" })]), "role"),
+        (start(&[json!({ "label": "a" })]), "`branches[0]`"),
     ] {
         let error = client.refused("deliberate/start", params);
         assert_eq!(error["code"], -32602, "{error}");

@@ -1,5 +1,6 @@
 //! One branch: starts a child, waits for it within the branch's own time, fixes the verdict, cleans up.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -129,13 +130,13 @@ impl Branch {
         }
     }
 
-    fn start_request(&self, shown: Option<HistoryWindow>) -> Result<StartRequest, Verdict> {
+    fn start_request(&self, shown: Option<HistoryWindow>) -> Result<StartRequest, Reason> {
         let Round { services, arguments, .. } = &*self.round;
         let (config, role) = (&services.config, self.request.role);
         // Both names were checked with the arguments.
-        let broken = || Verdict::from(Reason::InfrastructureError);
-        let route = config.route(&self.request.route).ok_or_else(broken)?;
-        let profile = config.profile(&self.request.capability).ok_or_else(broken)?;
+        let broken = Reason::InfrastructureError;
+        let route = config.route(&self.request.route).ok_or(broken)?;
+        let profile = config.profile(&self.request.capability).ok_or(broken)?;
         let mut deny: Vec<String> = Vec::new();
         let own = services.tools.has(&config.tool_name).then(|| config.tool_name.clone());
         for name in profile.deny.iter().flatten().cloned().chain(own) {
@@ -285,9 +286,8 @@ impl Branch {
         let BranchRequest { role, route, capability, .. } = &self.request;
         let mut facts = format!("role={} route={route} capability={capability}", role.as_str());
         if let Some(HistoryWindow::RecentSteps { requested_steps, projected_steps }) = shown {
-            facts.push_str(&format!(
-                " requestedSteps={requested_steps} projectedSteps={projected_steps}"
-            ));
+            let _ =
+                write!(facts, " requestedSteps={requested_steps} projectedSteps={projected_steps}");
         }
         self.line("branch-start", &facts)
     }

@@ -150,7 +150,8 @@ fn check_refs(refs: &Value, at: &str) -> Result<(), String> {
         if !reference.get("path").is_some_and(is_text) {
             return Err(format!("{at}: `path` must name a file"));
         }
-        if !reference.get("line").is_none_or(|line| line.as_u64().is_some_and(|line| line > 0)) {
+        let is_number = |line: &Value| line.as_u64().is_some_and(|line| line > 0);
+        if !reference.get("line").is_none_or(is_number) {
             return Err(format!("{at}: `line` must be a line's number, counted from 1"));
         }
         if !reference.get("quote").is_none_or(is_text) {

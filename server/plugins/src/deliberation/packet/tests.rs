@@ -12,7 +12,7 @@ fn item(content: &str) -> Value {
     json!({ "kind": "suggestion", "certainty": "likely", "content": content })
 }
 
-fn update(items: Value) -> Value {
+fn update(items: &Value) -> Value {
     json!({ "role": "masked-review", "status": "update", "items": items })
 }
 
@@ -29,32 +29,32 @@ fn d1_the_rules_of_a_packet() {
     with_items["items"] = json!([]);
     assert!(!is_valid(&with_items));
     assert!(!is_valid(&json!({ "role": "masked-review", "status": "update" })));
-    assert!(!is_valid(&update(json!([]))));
-    assert!(is_valid(&update(json!([item("one")]))));
-    assert!(is_valid(&update(json!([item(&"a".repeat(2_000))]))));
+    assert!(!is_valid(&update(&json!([]))));
+    assert!(is_valid(&update(&json!([item("one")]))));
+    assert!(is_valid(&update(&json!([item(&"a".repeat(2_000))]))));
     let twenty: Vec<Value> = (0..20).map(|n| item(&format!("item {n}"))).collect();
-    assert!(is_valid(&update(json!(twenty))));
+    assert!(is_valid(&update(&json!(twenty))));
     let twice = json!([
         item("The same."),
         { "kind": "unknown", "certainty": "certain", "content": " THE SAME. \u{feff}" },
     ]);
-    assert!(!is_valid(&update(twice)));
-    assert!(!is_valid(&update(json!([item(" \n")]))));
+    assert!(!is_valid(&update(&twice)));
+    assert!(!is_valid(&update(&json!([item(" \n")]))));
     assert!(!is_valid(&json!({ "role": "masked-review", "status": ["no_update"] })));
     assert!(!is_valid(&json!({ "role": "judge", "status": "no_update" })));
     assert!(!is_valid(&json!({ "role": "masked-review", "status": "no_update", "score": 1 })));
     let mut scored = item("one");
     scored["score"] = json!(0.5);
-    assert!(!is_valid(&update(json!([scored]))));
+    assert!(!is_valid(&update(&json!([scored]))));
 }
 
 #[test]
 fn d1_the_limit_counts_utf16_units_of_the_compact_form() {
-    assert_eq!(utf16_length(&update(json!([item("")])).to_string()), 108);
-    assert!(is_valid(&update(json!([item(&"a".repeat(9_892))]))));
-    assert!(!is_valid(&update(json!([item(&"a".repeat(9_893))]))));
-    assert!(is_valid(&update(json!([item(&"😀".repeat(4_946))]))));
-    assert!(!is_valid(&update(json!([item(&format!("{}x", "😀".repeat(4_946)))]))));
+    assert_eq!(utf16_length(&update(&json!([item("")])).to_string()), 108);
+    assert!(is_valid(&update(&json!([item(&"a".repeat(9_892))]))));
+    assert!(!is_valid(&update(&json!([item(&"a".repeat(9_893))]))));
+    assert!(is_valid(&update(&json!([item(&"😀".repeat(4_946))]))));
+    assert!(!is_valid(&update(&json!([item(&format!("{}x", "😀".repeat(4_946)))]))));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn refs_are_the_fourth_key_of_an_item() {
     let with = |refs: Value| {
         let mut own = item("one");
         own["refs"] = refs;
-        is_valid(&update(json!([own])))
+        is_valid(&update(&json!([own])))
     };
     assert!(with(json!([])) && with(json!([{ "path": "a.rs" }])));
     assert!(with(json!([{ "path": "a.rs", "line": 1, "quote": "fn a" }])));
@@ -86,8 +86,8 @@ fn a_refused_packet_says_what_to_change() {
     let cases = [
         (json!([]), "the packet must be an object"),
         (json!({ "role": "masked-review", "status": "update" }), "needs at least one item"),
-        (update(json!([{ "kind": "vote" }])), "`items[0]`: `kind` must be one of observation"),
-        (update(json!([item("a"), item("A ")])), "`items[1]`: says the same as an earlier item"),
+        (update(&json!([{ "kind": "vote" }])), "`items[0]`: `kind` must be one of observation"),
+        (update(&json!([item("a"), item("A ")])), "`items[1]`: says the same as an earlier item"),
     ];
     for (packet, says) in cases {
         let message = read(&packet, BranchRole::MaskedReview).unwrap_err();

@@ -24,8 +24,8 @@ async fn what_holds_is_kept_and_the_rest_is_counted() {
     let folder = bench.services.host.workspace.clone();
     std::fs::write(folder.join("a.rs"), TEXT).unwrap();
     std::fs::write(folder.join(".env"), "KEY=secret\n").unwrap();
-    let long: String = (1..=4_500).map(|line| format!("line {line}\n")).collect();
-    std::fs::write(folder.join("long.txt"), long).unwrap();
+    let long: Vec<String> = (1..=4_500).map(|line| format!("line {line}")).collect();
+    std::fs::write(folder.join("long.txt"), long.join("\n")).unwrap();
     let holds = json!([
         { "path": "a.rs" },
         { "path": "a.rs", "line": 5 },

@@ -169,7 +169,12 @@ impl SubagentRun for Child {
             match self.script {
                 Script::DisposeFails(_) => Err(DisposeError("PRIVATE".to_owned())),
                 Script::DisposeHangs(_) => std::future::pending().await,
-                _ => Ok(()),
+                Script::StartFails
+                | Script::StartPanics
+                | Script::StartHangs
+                | Script::Answers(..)
+                | Script::ResultFails
+                | Script::Hangs => Ok(()),
             }
         })
     }
