@@ -10,6 +10,7 @@ mod credentials;
 mod fs;
 mod llm;
 mod llm_offline;
+mod mid_fork;
 mod offline;
 mod openai;
 mod replay;
@@ -37,6 +38,7 @@ pub const PLUGINS: &[Plugin] = &[
     fs::PLUGIN,
     llm::PLUGIN,
     llm_offline::PLUGIN,
+    mid_fork::PLUGIN,
     openai::DEEPSEEK,
     openai::LOCAL,
     openai::OPENAI,
