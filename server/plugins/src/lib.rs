@@ -12,6 +12,7 @@ mod deliberation;
 mod fs;
 mod llm;
 mod llm_offline;
+mod mid_fork;
 mod offline;
 mod openai;
 mod replay;
@@ -41,6 +42,7 @@ pub const PLUGINS: &[Plugin] = &[
     fs::PLUGIN,
     llm::PLUGIN,
     llm_offline::PLUGIN,
+    mid_fork::PLUGIN,
     openai::DEEPSEEK,
     openai::LOCAL,
     openai::OPENAI,
