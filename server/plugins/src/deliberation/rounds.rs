@@ -9,7 +9,6 @@ use dsh_agent::tool::Caller;
 use dsh_protocol::content::ContentBlock;
 use dsh_protocol::deliberation::BranchOutcome;
 use dsh_protocol::ids::RoundId;
-use dsh_protocol::session::SessionStatus;
 use dsh_session::store::BoxFuture;
 use serde_json::json;
 use tokio::sync::watch;
@@ -144,8 +143,8 @@ impl ByPerson {
         if let Some(missing) = rounds.gate.missing() {
             return Err(RoundError::Unavailable(missing));
         }
-        let has_turn = agent.log().read(|fold| fold.open_turn.is_some());
-        if has_turn || agent.status() == SessionStatus::Running {
+        // The log says when a turn is over; the agent's status follows a little later.
+        if agent.log().read(|fold| fold.open_turn.is_some()) {
             return Err(RoundError::OpenTurn);
         }
         let begun = rounds.begin(agent.clone(), None, arguments).await?;
