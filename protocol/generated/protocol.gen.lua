@@ -39,6 +39,84 @@
 ---| "reasoning" # Reasoning.
 ---| "tool-call" # A tool call, whose arguments are streamed as text.
 
+--- What a branch knows of the session.
+---@alias dsh.BranchHistory
+---| "fresh" # Nothing.
+---| "fork" # Its completed turns.
+---| "mid-fork" # Its completed turns before a window of steps, and that window as text.
+
+--- How a branch came out.
+---@class (exact) dsh.BranchOutcome
+--- Names the branch in its round.
+---@field label string
+--- What it was for.
+---@field role dsh.BranchRole
+--- What it knew of the session.
+---@field history dsh.BranchHistory
+--- The name of its route.
+---@field route string
+--- The name of its capability profile.
+---@field capability string
+--- Its child agent's session.
+---@field childSessionId? dsh.SessionId
+--- Why it ended: `completed`, what the child ended with, or what kept it from a packet.
+---@field stopReason string
+--- What became of the child agent.
+---@field cleanup dsh.Cleanup
+--- What it was meant to have and had not, a sentence each.
+---@field degraded? string[]
+--- The steps that it was shown.
+---@field historyWindow? dsh.HistoryWindow
+--- What it found.
+---@field packet? dsh.Packet
+--- How many of the packet's references did not hold and were dropped; absent: none.
+---@field droppedRefs? integer
+--- What kept it from a packet, for a person and the model.
+---@field diagnostic? string
+--- Tokens of its requests.
+---@field usage? dsh.Usage
+
+--- A branch as its round began it.
+---@class (exact) dsh.BranchPlan
+--- Names the branch in its round.
+---@field label string
+--- What it is for.
+---@field role dsh.BranchRole
+--- What it knows of the session.
+---@field history dsh.BranchHistory
+--- The name of its route.
+---@field route string
+--- The name of its capability profile.
+---@field capability string
+--- How many complete steps it was asked to read.
+---@field recentSteps? integer
+
+--- A branch that somebody asks for.
+---@class (exact) dsh.BranchRequest
+--- Names the branch in its round.
+---@field label string
+--- The name of a configured route: which model answers.
+---@field route string
+--- The name of a configured capability profile: which tools it has.
+---@field capability string
+--- What exactly to look at.
+---@field focus string
+--- What it is for.
+---@field role dsh.BranchRole
+--- How many complete steps a masked review reads; other roles have none.
+---@field recentSteps? integer
+
+--- What a branch is for.
+---@alias dsh.BranchRole
+---| "independent-alternative" # A fresh agent that looks for another defensible answer and is not told the present one.
+---| "trajectory-audit" # A fork of the session that tries to falsify what was done and concluded.
+---| "masked-review" # A fork that reads the last steps again without the reasoning that led to them.
+
+--- Where a branch stands.
+---@alias dsh.BranchState
+---| "running" # Its child agent runs.
+---| "settled" # Its outcome is fixed.
+
 --- A budget of the agent loop.
 ---@alias dsh.Budget
 ---| "steps" # Model requests of one turn.
@@ -48,6 +126,12 @@
 
 --- Names one tool call: unique inside its session.
 ---@alias dsh.CallId string
+
+--- How sure a child says that it is. Nobody has checked it.
+---@alias dsh.Certainty
+---| "certain" # Directly supported by an observation.
+---| "likely" # More likely than not.
+---| "uncertain" # Open.
 
 --- A block begins.
 ---@class (exact) dsh.Chunk.BlockStart
@@ -115,12 +199,52 @@
 ---| dsh.Chunk.Usage
 ---| dsh.Chunk.Finish
 
+--- What became of a branch's child agent once it was no longer needed.
+---@alias dsh.Cleanup
+---| "completed" # It was taken down.
+---| "failed" # Taking it down failed.
+---| "abandoned" # Taking it down took too long and goes on by itself.
+---| "not-started" # There was none.
+
 --- Who the client is.
 ---@class (exact) dsh.ClientInfo
 --- The client's name.
 ---@field name string
 --- Its version.
 ---@field version? string
+
+--- A command that a person can type into a session.
+---@class (exact) dsh.CommandInfo
+--- Its name, without the slash.
+---@field name string
+--- What it does, for a person.
+---@field description string
+--- What stands behind the name, such as `GOAL`; empty: nothing.
+---@field arguments string
+
+--- Params of `command/list`.
+---@class (exact) dsh.CommandListParams
+--- The workspace folder; may be omitted when exactly one is open.
+---@field workspace? string
+
+--- Result of `command/list`.
+---@class (exact) dsh.CommandListResult
+--- The commands by name.
+---@field commands dsh.CommandInfo[]
+
+--- Params of `command/run`.
+---@class (exact) dsh.CommandRunParams
+--- The session.
+---@field sessionId dsh.SessionId
+--- What the person typed, from the slash on.
+---@field line string
+
+--- Result of `command/run`. Comes when the command is done.
+---@class (exact) dsh.CommandRunResult
+--- Whether it did what it should.
+---@field ok boolean
+--- What it has to say, for a person.
+---@field text string
 
 --- Params of `config/changed`.
 ---@class (exact) dsh.ConfigChanged
@@ -251,6 +375,124 @@
 ---@field name string
 --- Its value.
 ---@field value string
+
+--- Params of `deliberate/branch`.
+---@class (exact) dsh.DeliberateBranch
+--- The session.
+---@field sessionId dsh.SessionId
+--- The round.
+---@field roundId dsh.RoundId
+--- The branch.
+---@field label string
+--- Where it stands.
+---@field state dsh.BranchState
+--- Its child agent's session.
+---@field childSessionId? dsh.SessionId
+--- What the child does now: the name of the tool that it called last.
+---@field activity? string
+--- How long it has run, in milliseconds.
+---@field elapsedMs integer
+--- How long it may go on, in milliseconds.
+---@field remainingMs integer
+
+--- Params of `deliberate/cancel`.
+---@class (exact) dsh.DeliberateCancelParams
+--- The round.
+---@field roundId dsh.RoundId
+--- Only this branch; the others go on.
+---@field label? string
+
+--- Params of `deliberate/result`.
+---@class (exact) dsh.DeliberateResult
+--- The session.
+---@field sessionId dsh.SessionId
+--- Seq of the event that says so.
+---@field seq integer
+--- The round.
+---@field roundId dsh.RoundId
+--- The tool call with which the model asked for it.
+---@field callId? dsh.CallId
+--- How each branch came out, in the order in which they were asked for.
+---@field outcomes dsh.BranchOutcome[]
+
+--- Params of `deliberate/start`.
+---@class (exact) dsh.DeliberateStartParams
+--- The session, which must be idle.
+---@field sessionId dsh.SessionId
+--- The question to decide, without an answer to it.
+---@field goal string
+--- The present answer. Only an audit is told.
+---@field incumbent string
+--- What all branches are told.
+---@field context dsh.DeliberationContext
+--- The branches.
+---@field branches dsh.BranchRequest[]
+--- Whether the packets join the session's inbox as one notice, which wakes nobody.
+---@field publish? boolean
+
+--- Result of `deliberate/start`.
+---@class (exact) dsh.DeliberateStartResult
+--- Names the round. Its outcomes come as `deliberate/result`.
+---@field roundId dsh.RoundId
+
+--- Params of `deliberate/started`.
+---@class (exact) dsh.DeliberateStarted
+--- The session.
+---@field sessionId dsh.SessionId
+--- Seq of the event that says so.
+---@field seq integer
+--- Names the round.
+---@field roundId dsh.RoundId
+--- The tool call with which the model asked for it.
+---@field callId? dsh.CallId
+--- Its branches.
+---@field branches dsh.BranchPlan[]
+
+--- Payload of `deliberation/branch`.
+---@class (exact) dsh.DeliberationBranch
+--- The round.
+---@field roundId dsh.RoundId
+--- The branch.
+---@field label string
+--- Where it stands.
+---@field state dsh.BranchState
+--- Its child agent's session.
+---@field childSessionId? dsh.SessionId
+--- Why it ended, once it has.
+---@field stopReason? string
+
+--- What all branches of a round are told.
+---@class (exact) dsh.DeliberationContext
+--- What was observed, without conclusions.
+---@field observations string[]
+--- What a person or the system demands.
+---@field constraints string[]
+--- What nobody knows yet.
+---@field unknowns string[]
+
+--- Payload of `deliberation/settled`.
+---@class (exact) dsh.DeliberationSettled
+--- The round.
+---@field roundId dsh.RoundId
+--- The tool call with which the model asked for it.
+---@field callId? dsh.CallId
+--- How each branch came out, in the order in which they were asked for.
+---@field outcomes dsh.BranchOutcome[]
+
+--- Payload of `deliberation/started`.
+---@class (exact) dsh.DeliberationStarted
+--- Names the round.
+---@field roundId dsh.RoundId
+--- The turn in which the model asked for it.
+---@field turn? integer
+--- The step in which the model asked for it.
+---@field step? integer
+--- The tool call with which the model asked for it.
+---@field callId? dsh.CallId
+--- Who asked for it.
+---@field by dsh.RoundBy
+--- Its branches.
+---@field branches dsh.BranchPlan[]
 
 --- How a prompt joins a session.
 ---@alias dsh.Delivery
@@ -565,7 +807,7 @@
 --- Whether a reader that does not know the type may pass over it.
 ---@field ignorable? boolean
 
---- A person chose a model for the session. The last one counts.
+--- A person, or the agent that started the session, chose a model for it. The last one counts.
 ---@class (exact) dsh.Event.SessionModel
 ---@field type "session/model"
 --- Place in the log, from 0 without gaps.
@@ -613,6 +855,70 @@
 --- Whether a reader that does not know the type may pass over it.
 ---@field ignorable? boolean
 
+--- A deliberation round began.
+---@class (exact) dsh.Event.DeliberationStarted
+---@field type "deliberation/started"
+--- Place in the log, from 0 without gaps.
+---@field seq integer
+--- Epoch milliseconds.
+---@field time integer
+--- What happened.
+---@field data dsh.DeliberationStarted
+--- How it changes what the model sees; on surface events only.
+---@field surfaceOp? dsh.SurfaceOp
+--- The events that this one was made from.
+---@field sourceEventSeqs? integer[]
+--- Whether a reader that does not know the type may pass over it.
+---@field ignorable? boolean
+
+--- A branch of a round began or came out.
+---@class (exact) dsh.Event.DeliberationBranch
+---@field type "deliberation/branch"
+--- Place in the log, from 0 without gaps.
+---@field seq integer
+--- Epoch milliseconds.
+---@field time integer
+--- What happened.
+---@field data dsh.DeliberationBranch
+--- How it changes what the model sees; on surface events only.
+---@field surfaceOp? dsh.SurfaceOp
+--- The events that this one was made from.
+---@field sourceEventSeqs? integer[]
+--- Whether a reader that does not know the type may pass over it.
+---@field ignorable? boolean
+
+--- Every branch of a round came out.
+---@class (exact) dsh.Event.DeliberationSettled
+---@field type "deliberation/settled"
+--- Place in the log, from 0 without gaps.
+---@field seq integer
+--- Epoch milliseconds.
+---@field time integer
+--- What happened.
+---@field data dsh.DeliberationSettled
+--- How it changes what the model sees; on surface events only.
+---@field surfaceOp? dsh.SurfaceOp
+--- The events that this one was made from.
+---@field sourceEventSeqs? integer[]
+--- Whether a reader that does not know the type may pass over it.
+---@field ignorable? boolean
+
+--- The session is a subagent's: how it was started. The last one counts.
+---@class (exact) dsh.Event.SubagentDescriptor
+---@field type "subagent/descriptor"
+--- Place in the log, from 0 without gaps.
+---@field seq integer
+--- Epoch milliseconds.
+---@field time integer
+--- What happened.
+---@field data dsh.SubagentDescriptor
+--- How it changes what the model sees; on surface events only.
+---@field surfaceOp? dsh.SurfaceOp
+--- The events that this one was made from.
+---@field sourceEventSeqs? integer[]
+--- Whether a reader that does not know the type may pass over it.
+---@field ignorable? boolean
+
 --- The claims of an answer were checked against the workspace.
 ---@class (exact) dsh.Event.EvidenceChecked
 ---@field type "evidence/checked"
@@ -650,6 +956,10 @@
 ---| dsh.Event.SessionModel
 ---| dsh.Event.AgentInboxSpliced
 ---| dsh.Event.MessageOutcome
+---| dsh.Event.DeliberationStarted
+---| dsh.Event.DeliberationBranch
+---| dsh.Event.DeliberationSettled
+---| dsh.Event.SubagentDescriptor
 ---| dsh.Event.EvidenceChecked
 
 --- Payload of `evidence/checked`. Logged before `turn/end`, only when there was something to check.
@@ -722,9 +1032,20 @@
 ---@field seedLength? integer
 --- Why it exists, when no person began it.
 ---@field origin? dsh.SessionOrigin
+--- How deep it stands below a session that a person began; absent: 0.
+---@field delegationDepth? integer
 --- Further folders that its tools see, as absolute paths.
 ---@field additionalWorkspaces? string[]
 ---@field [string] any
+
+--- A place in the workspace that an item stands on. The server keeps only those that hold.
+---@class (exact) dsh.FileRef
+--- The file, relative to the workspace folder.
+---@field path string
+--- The line, counted from 1.
+---@field line? integer
+--- What stands there.
+---@field quote? string
 
 --- Why a model's answer ended.
 ---@alias dsh.FinishReason
@@ -849,6 +1170,18 @@
 ---| "resume" # The first request after the session was loaded again.
 ---| "change" # The header differs from the last one.
 
+--- The last complete steps.
+---@class (exact) dsh.HistoryWindow.RecentSteps
+---@field kind "recent-steps"
+--- How many were asked for.
+---@field requestedSteps integer
+--- How many there were, up to what the configuration allows.
+---@field projectedSteps integer
+
+--- The steps that a masked review was shown.
+---@alias dsh.HistoryWindow
+---| dsh.HistoryWindow.RecentSteps
+
 --- Payload of `agent/inbox/spliced`: at `start` of one list, some messages were removed and others inserted. A removal without `outcome` is a claim by the turn that runs.
 ---@class (exact) dsh.InboxSpliced
 --- Which list.
@@ -893,6 +1226,15 @@
 ---@field serverInfo dsh.ServerInfo
 --- What it can do.
 ---@field capabilities dsh.ServerCapabilities
+
+--- What an item of a packet contributes.
+---@alias dsh.ItemKind
+---| "observation" # Something that was seen.
+---| "conclusion" # Something that follows.
+---| "assumption" # Something that was taken for granted.
+---| "unknown" # Something that nobody knows.
+---| "possible_error" # Something that may be wrong.
+---| "suggestion" # Something that could be done.
 
 --- Bounds that a client can rely on.
 ---@class (exact) dsh.Limits
@@ -1080,6 +1422,31 @@
 --- What became of a prompt or of a session's last turn: the answer of `session/wait`.
 ---@alias dsh.Outcome dsh.TurnEnd | dsh.NoTurn
 
+--- What a child agent hands back: a claim, not a fact.
+---@class (exact) dsh.Packet
+--- The role of the branch that it comes from.
+---@field role dsh.BranchRole
+--- Whether there is something to say.
+---@field status dsh.PacketStatus
+--- What there is to say; absent when there is nothing.
+---@field items? dsh.PacketItem[]
+
+--- One statement of a packet.
+---@class (exact) dsh.PacketItem
+--- What it contributes.
+---@field kind dsh.ItemKind
+--- How sure the child says that it is.
+---@field certainty dsh.Certainty
+--- The statement.
+---@field content string
+--- Where it stands in the workspace.
+---@field refs? dsh.FileRef[]
+
+--- Whether a child found something that matters.
+---@alias dsh.PacketStatus
+---| "update" # It did.
+---| "no_update" # It did not.
+
 --- A row and where its plugin stands.
 ---@class (exact) dsh.PluginInfo
 --- The row's id; ids of nested rows are joined with `:`.
@@ -1183,6 +1550,14 @@
 ---| "user" # The person, or the runtime on their behalf.
 ---| "assistant" # The model.
 ---| "tool" # A tool; the message holds exactly one `tool-result` block.
+
+--- Who asked for a round.
+---@alias dsh.RoundBy
+---| "model" # The session's model, with a tool call.
+---| "user" # A person.
+
+--- Names a deliberation round.
+---@alias dsh.RoundId string
 
 --- An error response.
 ---@class (exact) dsh.RpcError
@@ -1551,6 +1926,67 @@
 --- The step's number, counted from 1 in each turn.
 ---@field step integer
 
+--- Why a subagent stopped.
+---@alias dsh.StopReason
+---| "completed" # It was done.
+---| "aborted" # It was cancelled.
+---| "error" # It failed, used up a budget, or did not answer in the shape that it was given.
+---| "max-tokens" # Its answer was cut at the model's limit.
+---| "refusal" # A hook refused its input.
+
+--- Payload of `subagent/descriptor`.
+---@class (exact) dsh.SubagentDescriptor
+--- The version of this payload: 2.
+---@field version integer
+--- How long it works.
+---@field mode dsh.SubagentMode
+--- The subagent provider that started it.
+---@field provider string
+--- A short name for people.
+---@field label? string
+--- The provider of the model that it was to ask.
+---@field agentProvider string
+--- The model that it was to ask.
+---@field agentModel string
+--- The most tokens of an answer.
+---@field maxTokens? integer
+--- What took the place of the deployment's persona.
+---@field persona? string
+--- Which tools it may use; its parent's limits are part of it.
+---@field toolFilter? dsh.ToolFilter
+--- Whether it was to answer through `structured_output`.
+---@field structured? boolean
+
+--- Params of `subagent/finished`.
+---@class (exact) dsh.SubagentFinished
+--- The session whose agent started it.
+---@field parentSessionId dsh.SessionId
+--- Its own session.
+---@field childSessionId dsh.SessionId
+--- The provider that ran it.
+---@field provider string
+--- A short name for people.
+---@field label? string
+--- Why it stopped.
+---@field stopReason dsh.StopReason
+--- Its last visible text.
+---@field text? string
+
+--- How long a subagent works.
+---@alias dsh.SubagentMode
+---| "one-shot" # One turn.
+
+--- Params of `subagent/started`.
+---@class (exact) dsh.SubagentStarted
+--- The session whose agent started it.
+---@field parentSessionId dsh.SessionId
+--- Its own session.
+---@field childSessionId dsh.SessionId
+--- The provider that runs it.
+---@field provider string
+--- A short name for people.
+---@field label? string
+
 --- How a surface event changes what the model sees.
 ---@alias dsh.SurfaceOp dsh.AppendTag | { op: dsh.ReplaceTag, start: integer, ["end"]: integer }
 
@@ -1620,6 +2056,7 @@
 ---| "FS_IO_ERROR" # Another input or output error.
 ---| "SEARCH_INVALID_PATTERN" # The regular expression or glob is not valid.
 ---| "SEARCH_FAILED" # The search could not run.
+---| "SUBAGENT_FAILED" # A subagent could not be started, or stopped before it was done.
 ---| "TOOL_TIMEOUT" # The tool's deadline passed before it had a result.
 ---| "ABORTED" # The call was cancelled while it ran.
 ---| "ABORTED_BEFORE_DISPATCH" # The call was cancelled before it started.
@@ -1628,6 +2065,13 @@
 ---| "UNKNOWN_TOOL" # There is no such tool.
 ---| "TOOL_NOT_STARTED" # After a crash: the call had not begun. It is safe to call again.
 ---| "TOOL_OUTCOME_UNKNOWN" # After a crash: the call had begun and its outcome is not known. Do not repeat it blindly.
+
+--- Which of its parent's tools a subagent may use.
+---@class (exact) dsh.ToolFilter
+--- Only these; absent: all. An empty list means none.
+---@field allow? string[]
+--- Not these.
+---@field deny? string[]
 
 --- A tool as `tool/list` shows it.
 ---@class (exact) dsh.ToolInfo
@@ -1779,6 +2223,10 @@
 ---@field ["initialize"] { params: dsh.InitializeParams, result: dsh.InitializeResult }
 --- Ends the connection's work: running turns are aborted and requests in flight answered.
 ---@field ["shutdown"] { params: dsh.NoParams, result: dsh.NoParams }
+--- Lists the commands that can be typed into a session.
+---@field ["command/list"] { params: dsh.CommandListParams, result: dsh.CommandListResult }
+--- Runs a command in a session. Later requests are not held up.
+---@field ["command/run"] { params: dsh.CommandRunParams, result: dsh.CommandRunResult }
 --- Returns the configuration as it was composed, and where each row comes from.
 ---@field ["config/dump"] { params: dsh.ConfigDumpParams, result: dsh.ConfigDumpResult }
 --- Reads the configuration files again now.
@@ -1791,6 +2239,10 @@
 ---@field ["credential/list"] { params: dsh.NoParams, result: dsh.CredentialListResult }
 --- Keeps a credential in the home folder, readable by its owner alone.
 ---@field ["credential/set"] { params: dsh.CredentialSetParams, result: dsh.NoParams }
+--- Cancels a round, or one branch of it. One that has come out stays as it is.
+---@field ["deliberate/cancel"] { params: dsh.DeliberateCancelParams, result: dsh.NoParams }
+--- Starts a person's own round over an idle session. Answers when the round has begun.
+---@field ["deliberate/start"] { params: dsh.DeliberateStartParams, result: dsh.DeliberateStartResult }
 --- Lists the models that can be chosen and whether each can be asked now.
 ---@field ["model/list"] { params: dsh.ModelListParams, result: dsh.ModelListResult }
 --- Lists the rows of a workspace folder: where each plugin stands, what it waits for, why it failed.
@@ -1832,6 +2284,12 @@
 ---@class (exact) dsh.Notifications
 --- The configuration of a workspace folder was read again: it applies, or the last good one stays.
 ---@field ["config/changed"] dsh.ConfigChanged
+--- A branch of a round began, does something else, or came out. Not in the log.
+---@field ["deliberate/branch"] dsh.DeliberateBranch
+--- A round came out. A subscriber gets it right after its event.
+---@field ["deliberate/result"] dsh.DeliberateResult
+--- A round began. A subscriber gets it right after its event.
+---@field ["deliberate/started"] dsh.DeliberateStarted
 --- The claims of an answer were checked against the workspace. A subscriber gets it right after its event.
 ---@field ["evidence/checked"] dsh.EvidenceNotice
 --- To subscribers: the replay is over, what follows is live.
@@ -1844,6 +2302,10 @@
 ---@field ["session/lagged"] dsh.SessionLagged
 --- A session began to run, or came to rest.
 ---@field ["session/status"] dsh.SessionStatusChanged
+--- A subagent is over. Its session stays.
+---@field ["subagent/finished"] dsh.SubagentFinished
+--- An agent started another one.
+---@field ["subagent/started"] dsh.SubagentStarted
 
 --- What `data` holds, by the event's type.
 ---@class (exact) dsh.Events
@@ -1879,12 +2341,20 @@
 ---@field ["session/end-seed"] dsh.Empty
 --- The session has a title. The last one counts.
 ---@field ["session/title"] dsh.SessionTitle
---- A person chose a model for the session. The last one counts.
+--- A person, or the agent that started the session, chose a model for it. The last one counts.
 ---@field ["session/model"] dsh.ModelId
 --- Messages were queued, claimed by a turn, or discarded.
 ---@field ["agent/inbox/spliced"] dsh.InboxSpliced
 --- A claimed message never reached the model.
 ---@field ["message/outcome"] dsh.MessageOutcome
+--- A deliberation round began.
+---@field ["deliberation/started"] dsh.DeliberationStarted
+--- A branch of a round began or came out.
+---@field ["deliberation/branch"] dsh.DeliberationBranch
+--- Every branch of a round came out.
+---@field ["deliberation/settled"] dsh.DeliberationSettled
+--- The session is a subagent's: how it was started. The last one counts.
+---@field ["subagent/descriptor"] dsh.SubagentDescriptor
 --- The claims of an answer were checked against the workspace.
 ---@field ["evidence/checked"] dsh.EvidenceChecked
 
@@ -1895,12 +2365,16 @@ local Client = {}
 --- Asks the server.
 ---@overload fun(self: dsh.Client, method: "initialize", params: dsh.InitializeParams, reply: fun(error?: dsh.RpcError, result?: dsh.InitializeResult))
 ---@overload fun(self: dsh.Client, method: "shutdown", params: dsh.NoParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
+---@overload fun(self: dsh.Client, method: "command/list", params: dsh.CommandListParams, reply: fun(error?: dsh.RpcError, result?: dsh.CommandListResult))
+---@overload fun(self: dsh.Client, method: "command/run", params: dsh.CommandRunParams, reply: fun(error?: dsh.RpcError, result?: dsh.CommandRunResult))
 ---@overload fun(self: dsh.Client, method: "config/dump", params: dsh.ConfigDumpParams, reply: fun(error?: dsh.RpcError, result?: dsh.ConfigDumpResult))
 ---@overload fun(self: dsh.Client, method: "config/reload", params: dsh.NoParams, reply: fun(error?: dsh.RpcError, result?: dsh.ConfigReloadResult))
 ---@overload fun(self: dsh.Client, method: "config/set", params: dsh.ConfigSetParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
 ---@overload fun(self: dsh.Client, method: "credential/delete", params: dsh.CredentialDeleteParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
 ---@overload fun(self: dsh.Client, method: "credential/list", params: dsh.NoParams, reply: fun(error?: dsh.RpcError, result?: dsh.CredentialListResult))
 ---@overload fun(self: dsh.Client, method: "credential/set", params: dsh.CredentialSetParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
+---@overload fun(self: dsh.Client, method: "deliberate/cancel", params: dsh.DeliberateCancelParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
+---@overload fun(self: dsh.Client, method: "deliberate/start", params: dsh.DeliberateStartParams, reply: fun(error?: dsh.RpcError, result?: dsh.DeliberateStartResult))
 ---@overload fun(self: dsh.Client, method: "model/list", params: dsh.ModelListParams, reply: fun(error?: dsh.RpcError, result?: dsh.ModelListResult))
 ---@overload fun(self: dsh.Client, method: "plugin/list", params: dsh.PluginListParams, reply: fun(error?: dsh.RpcError, result?: dsh.PluginListResult))
 ---@overload fun(self: dsh.Client, method: "server/status", params: dsh.NoParams, reply: fun(error?: dsh.RpcError, result?: dsh.ServerStatusResult))
@@ -1923,16 +2397,20 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "10b756811525554f813da3191aaf76802c9d70a2389477e64297bbe6327cbb3e",
+  schema_hash = "94080d545b2a8aae651af075749e41b3efc13b16e6e0781443417f536eb1edfb",
   methods = {
     "initialize",
     "shutdown",
+    "command/list",
+    "command/run",
     "config/dump",
     "config/reload",
     "config/set",
     "credential/delete",
     "credential/list",
     "credential/set",
+    "deliberate/cancel",
+    "deliberate/start",
     "model/list",
     "plugin/list",
     "server/status",
@@ -1954,12 +2432,17 @@ return {
   },
   notifications = {
     "config/changed",
+    "deliberate/branch",
+    "deliberate/result",
+    "deliberate/started",
     "evidence/checked",
     "session/caughtUp",
     "session/changed",
     "session/event",
     "session/lagged",
     "session/status",
+    "subagent/finished",
+    "subagent/started",
   },
   events = {
     "turn/start",
@@ -1981,6 +2464,10 @@ return {
     "session/model",
     "agent/inbox/spliced",
     "message/outcome",
+    "deliberation/started",
+    "deliberation/branch",
+    "deliberation/settled",
+    "subagent/descriptor",
     "evidence/checked",
   },
   error_kinds = {

@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "10b756811525554f813da3191aaf76802c9d70a2389477e64297bbe6327cbb3e";
+export const SCHEMA_HASH = "94080d545b2a8aae651af075749e41b3efc13b16e6e0781443417f536eb1edfb";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -12,6 +12,10 @@ export interface Methods {
   "initialize": { params: InitializeParams; result: InitializeResult };
   /** Ends the connection's work: running turns are aborted and requests in flight answered. */
   "shutdown": { params: NoParams; result: NoParams };
+  /** Lists the commands that can be typed into a session. */
+  "command/list": { params: CommandListParams; result: CommandListResult };
+  /** Runs a command in a session. Later requests are not held up. */
+  "command/run": { params: CommandRunParams; result: CommandRunResult };
   /** Returns the configuration as it was composed, and where each row comes from. */
   "config/dump": { params: ConfigDumpParams; result: ConfigDumpResult };
   /** Reads the configuration files again now. */
@@ -24,6 +28,10 @@ export interface Methods {
   "credential/list": { params: NoParams; result: CredentialListResult };
   /** Keeps a credential in the home folder, readable by its owner alone. */
   "credential/set": { params: CredentialSetParams; result: NoParams };
+  /** Cancels a round, or one branch of it. One that has come out stays as it is. */
+  "deliberate/cancel": { params: DeliberateCancelParams; result: NoParams };
+  /** Starts a person's own round over an idle session. Answers when the round has begun. */
+  "deliberate/start": { params: DeliberateStartParams; result: DeliberateStartResult };
   /** Lists the models that can be chosen and whether each can be asked now. */
   "model/list": { params: ModelListParams; result: ModelListResult };
   /** Lists the rows of a workspace folder: where each plugin stands, what it waits for, why it failed. */
@@ -66,6 +74,12 @@ export interface Methods {
 export interface Notifications {
   /** The configuration of a workspace folder was read again: it applies, or the last good one stays. */
   "config/changed": { params: ConfigChanged };
+  /** A branch of a round began, does something else, or came out. Not in the log. */
+  "deliberate/branch": { params: DeliberateBranch };
+  /** A round came out. A subscriber gets it right after its event. */
+  "deliberate/result": { params: DeliberateResult };
+  /** A round began. A subscriber gets it right after its event. */
+  "deliberate/started": { params: DeliberateStarted };
   /** The claims of an answer were checked against the workspace. A subscriber gets it right after its event. */
   "evidence/checked": { params: EvidenceNotice };
   /** To subscribers: the replay is over, what follows is live. */
@@ -78,6 +92,10 @@ export interface Notifications {
   "session/lagged": { params: SessionLagged };
   /** A session began to run, or came to rest. */
   "session/status": { params: SessionStatusChanged };
+  /** A subagent is over. Its session stays. */
+  "subagent/finished": { params: SubagentFinished };
+  /** An agent started another one. */
+  "subagent/started": { params: SubagentStarted };
 }
 
 /** What `data` holds, by the event's type. */
@@ -114,12 +132,20 @@ export interface Events {
   "session/end-seed": Empty;
   /** The session has a title. The last one counts. */
   "session/title": SessionTitle;
-  /** A person chose a model for the session. The last one counts. */
+  /** A person, or the agent that started the session, chose a model for it. The last one counts. */
   "session/model": ModelId;
   /** Messages were queued, claimed by a turn, or discarded. */
   "agent/inbox/spliced": InboxSpliced;
   /** A claimed message never reached the model. */
   "message/outcome": MessageOutcome;
+  /** A deliberation round began. */
+  "deliberation/started": DeliberationStarted;
+  /** A branch of a round began or came out. */
+  "deliberation/branch": DeliberationBranch;
+  /** Every branch of a round came out. */
+  "deliberation/settled": DeliberationSettled;
+  /** The session is a subagent's: how it was started. The last one counts. */
+  "subagent/descriptor": SubagentDescriptor;
   /** The claims of an answer were checked against the workspace. */
   "evidence/checked": EvidenceChecked;
 }
@@ -171,6 +197,95 @@ export type BlockKind =
   /** A tool call, whose arguments are streamed as text. */
   | "tool-call";
 
+/** What a branch knows of the session. */
+export type BranchHistory =
+  /** Nothing. */
+  | "fresh"
+  /** Its completed turns. */
+  | "fork"
+  /** Its completed turns before a window of steps, and that window as text. */
+  | "mid-fork";
+
+/** How a branch came out. */
+export interface BranchOutcome {
+  /** Names the branch in its round. */
+  label: string;
+  /** What it was for. */
+  role: BranchRole;
+  /** What it knew of the session. */
+  history: BranchHistory;
+  /** The name of its route. */
+  route: string;
+  /** The name of its capability profile. */
+  capability: string;
+  /** Its child agent's session. */
+  childSessionId?: SessionId;
+  /** Why it ended: `completed`, what the child ended with, or what kept it from a packet. */
+  stopReason: string;
+  /** What became of the child agent. */
+  cleanup: Cleanup;
+  /** What it was meant to have and had not, a sentence each. */
+  degraded?: string[];
+  /** The steps that it was shown. */
+  historyWindow?: HistoryWindow;
+  /** What it found. */
+  packet?: Packet;
+  /** How many of the packet's references did not hold and were dropped; absent: none. */
+  droppedRefs?: number;
+  /** What kept it from a packet, for a person and the model. */
+  diagnostic?: string;
+  /** Tokens of its requests. */
+  usage?: Usage;
+}
+
+/** A branch as its round began it. */
+export interface BranchPlan {
+  /** Names the branch in its round. */
+  label: string;
+  /** What it is for. */
+  role: BranchRole;
+  /** What it knows of the session. */
+  history: BranchHistory;
+  /** The name of its route. */
+  route: string;
+  /** The name of its capability profile. */
+  capability: string;
+  /** How many complete steps it was asked to read. */
+  recentSteps?: number;
+}
+
+/** A branch that somebody asks for. */
+export interface BranchRequest {
+  /** Names the branch in its round. */
+  label: string;
+  /** The name of a configured route: which model answers. */
+  route: string;
+  /** The name of a configured capability profile: which tools it has. */
+  capability: string;
+  /** What exactly to look at. */
+  focus: string;
+  /** What it is for. */
+  role: BranchRole;
+  /** How many complete steps a masked review reads; other roles have none. */
+  recentSteps?: number;
+}
+
+/** What a branch is for. */
+export type BranchRole =
+  /** A fresh agent that looks for another defensible answer and is not told the present one. */
+  | "independent-alternative"
+  /** A fork of the session that tries to falsify what was done and concluded. */
+  | "trajectory-audit"
+  /** A fork that reads the last steps again without the reasoning that led to them. */
+  | "masked-review";
+
+/** Where a branch stands. */
+export type BranchState =
+  /** Its child agent runs. */
+  | "running"
+  /** Its outcome is fixed. */
+  | "settled";
+
 /** A budget of the agent loop. */
 export type Budget =
   /** Model requests of one turn. */
@@ -184,6 +299,15 @@ export type Budget =
 
 /** Names one tool call: unique inside its session. */
 export type CallId = string;
+
+/** How sure a child says that it is. Nobody has checked it. */
+export type Certainty =
+  /** Directly supported by an observation. */
+  | "certain"
+  /** More likely than not. */
+  | "likely"
+  /** Open. */
+  | "uncertain";
 
 /** One piece of a model's streamed answer. */
 export type Chunk =
@@ -244,12 +368,61 @@ export type Chunk =
     error?: ModelFailure;
   };
 
+/** What became of a branch's child agent once it was no longer needed. */
+export type Cleanup =
+  /** It was taken down. */
+  | "completed"
+  /** Taking it down failed. */
+  | "failed"
+  /** Taking it down took too long and goes on by itself. */
+  | "abandoned"
+  /** There was none. */
+  | "not-started";
+
 /** Who the client is. */
 export interface ClientInfo {
   /** The client's name. */
   name: string;
   /** Its version. */
   version?: string;
+}
+
+/** A command that a person can type into a session. */
+export interface CommandInfo {
+  /** Its name, without the slash. */
+  name: string;
+  /** What it does, for a person. */
+  description: string;
+  /** What stands behind the name, such as `GOAL`; empty: nothing. */
+  arguments: string;
+}
+
+/** Params of `command/list`. */
+export interface CommandListParams {
+  /** The workspace folder; may be omitted when exactly one is open. */
+  workspace?: string;
+}
+
+/** Result of `command/list`. */
+export interface CommandListResult {
+  /** The commands by name. */
+  commands: CommandInfo[];
+}
+
+/** Params of `command/run`. */
+export interface CommandRunParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** What the person typed, from the slash on. */
+  line: string;
+}
+
+/** Result of `command/run`. Comes when the command is done. */
+export interface CommandRunResult {
+  /** Whether it did what it should. */
+  ok: boolean;
+  /** What it has to say, for a person. */
+  text: string;
 }
 
 /** Params of `config/changed`. */
@@ -383,6 +556,134 @@ export interface CredentialSetParams {
   name: string;
   /** Its value. */
   value: string;
+}
+
+/** Params of `deliberate/branch`. */
+export interface DeliberateBranch {
+  /** The session. */
+  sessionId: SessionId;
+  /** The round. */
+  roundId: RoundId;
+  /** The branch. */
+  label: string;
+  /** Where it stands. */
+  state: BranchState;
+  /** Its child agent's session. */
+  childSessionId?: SessionId;
+  /** What the child does now: the name of the tool that it called last. */
+  activity?: string;
+  /** How long it has run, in milliseconds. */
+  elapsedMs: number;
+  /** How long it may go on, in milliseconds. */
+  remainingMs: number;
+}
+
+/** Params of `deliberate/cancel`. */
+export interface DeliberateCancelParams {
+  /** The round. */
+  roundId: RoundId;
+  /** Only this branch; the others go on. */
+  label?: string;
+}
+
+/** Params of `deliberate/result`. */
+export interface DeliberateResult {
+  /** The session. */
+  sessionId: SessionId;
+  /** Seq of the event that says so. */
+  seq: number;
+  /** The round. */
+  roundId: RoundId;
+  /** The tool call with which the model asked for it. */
+  callId?: CallId;
+  /** How each branch came out, in the order in which they were asked for. */
+  outcomes: BranchOutcome[];
+}
+
+/** Params of `deliberate/start`. */
+export interface DeliberateStartParams {
+  /** The session, which must be idle. */
+  sessionId: SessionId;
+  /** The question to decide, without an answer to it. */
+  goal: string;
+  /** The present answer. Only an audit is told. */
+  incumbent: string;
+  /** What all branches are told. */
+  context: DeliberationContext;
+  /** The branches. */
+  branches: BranchRequest[];
+  /** Whether the packets join the session's inbox as one notice, which wakes nobody. */
+  publish?: boolean;
+}
+
+/** Result of `deliberate/start`. */
+export interface DeliberateStartResult {
+  /** Names the round. Its outcomes come as `deliberate/result`. */
+  roundId: RoundId;
+}
+
+/** Params of `deliberate/started`. */
+export interface DeliberateStarted {
+  /** The session. */
+  sessionId: SessionId;
+  /** Seq of the event that says so. */
+  seq: number;
+  /** Names the round. */
+  roundId: RoundId;
+  /** The tool call with which the model asked for it. */
+  callId?: CallId;
+  /** Its branches. */
+  branches: BranchPlan[];
+}
+
+/** Payload of `deliberation/branch`. */
+export interface DeliberationBranch {
+  /** The round. */
+  roundId: RoundId;
+  /** The branch. */
+  label: string;
+  /** Where it stands. */
+  state: BranchState;
+  /** Its child agent's session. */
+  childSessionId?: SessionId;
+  /** Why it ended, once it has. */
+  stopReason?: string;
+}
+
+/** What all branches of a round are told. */
+export interface DeliberationContext {
+  /** What was observed, without conclusions. */
+  observations: string[];
+  /** What a person or the system demands. */
+  constraints: string[];
+  /** What nobody knows yet. */
+  unknowns: string[];
+}
+
+/** Payload of `deliberation/settled`. */
+export interface DeliberationSettled {
+  /** The round. */
+  roundId: RoundId;
+  /** The tool call with which the model asked for it. */
+  callId?: CallId;
+  /** How each branch came out, in the order in which they were asked for. */
+  outcomes: BranchOutcome[];
+}
+
+/** Payload of `deliberation/started`. */
+export interface DeliberationStarted {
+  /** Names the round. */
+  roundId: RoundId;
+  /** The turn in which the model asked for it. */
+  turn?: number;
+  /** The step in which the model asked for it. */
+  step?: number;
+  /** The tool call with which the model asked for it. */
+  callId?: CallId;
+  /** Who asked for it. */
+  by: RoundBy;
+  /** Its branches. */
+  branches: BranchPlan[];
 }
 
 /** How a prompt joins a session. */
@@ -727,7 +1028,7 @@ export type Event =
     /** Whether a reader that does not know the type may pass over it. */
     ignorable?: boolean;
   }
-  /** A person chose a model for the session. The last one counts. */
+  /** A person, or the agent that started the session, chose a model for it. The last one counts. */
   | {
     type: "session/model";
     /** Place in the log, from 0 without gaps. */
@@ -768,6 +1069,70 @@ export type Event =
     time: number;
     /** What happened. */
     data: MessageOutcome;
+    /** How it changes what the model sees; on surface events only. */
+    surfaceOp?: SurfaceOp;
+    /** The events that this one was made from. */
+    sourceEventSeqs?: number[];
+    /** Whether a reader that does not know the type may pass over it. */
+    ignorable?: boolean;
+  }
+  /** A deliberation round began. */
+  | {
+    type: "deliberation/started";
+    /** Place in the log, from 0 without gaps. */
+    seq: number;
+    /** Epoch milliseconds. */
+    time: number;
+    /** What happened. */
+    data: DeliberationStarted;
+    /** How it changes what the model sees; on surface events only. */
+    surfaceOp?: SurfaceOp;
+    /** The events that this one was made from. */
+    sourceEventSeqs?: number[];
+    /** Whether a reader that does not know the type may pass over it. */
+    ignorable?: boolean;
+  }
+  /** A branch of a round began or came out. */
+  | {
+    type: "deliberation/branch";
+    /** Place in the log, from 0 without gaps. */
+    seq: number;
+    /** Epoch milliseconds. */
+    time: number;
+    /** What happened. */
+    data: DeliberationBranch;
+    /** How it changes what the model sees; on surface events only. */
+    surfaceOp?: SurfaceOp;
+    /** The events that this one was made from. */
+    sourceEventSeqs?: number[];
+    /** Whether a reader that does not know the type may pass over it. */
+    ignorable?: boolean;
+  }
+  /** Every branch of a round came out. */
+  | {
+    type: "deliberation/settled";
+    /** Place in the log, from 0 without gaps. */
+    seq: number;
+    /** Epoch milliseconds. */
+    time: number;
+    /** What happened. */
+    data: DeliberationSettled;
+    /** How it changes what the model sees; on surface events only. */
+    surfaceOp?: SurfaceOp;
+    /** The events that this one was made from. */
+    sourceEventSeqs?: number[];
+    /** Whether a reader that does not know the type may pass over it. */
+    ignorable?: boolean;
+  }
+  /** The session is a subagent's: how it was started. The last one counts. */
+  | {
+    type: "subagent/descriptor";
+    /** Place in the log, from 0 without gaps. */
+    seq: number;
+    /** Epoch milliseconds. */
+    time: number;
+    /** What happened. */
+    data: SubagentDescriptor;
     /** How it changes what the model sees; on surface events only. */
     surfaceOp?: SurfaceOp;
     /** The events that this one was made from. */
@@ -871,9 +1236,21 @@ export interface FileHeader {
   seedLength?: number;
   /** Why it exists, when no person began it. */
   origin?: SessionOrigin;
+  /** How deep it stands below a session that a person began; absent: 0. */
+  delegationDepth?: number;
   /** Further folders that its tools see, as absolute paths. */
   additionalWorkspaces?: string[];
   [key: string]: unknown;
+}
+
+/** A place in the workspace that an item stands on. The server keeps only those that hold. */
+export interface FileRef {
+  /** The file, relative to the workspace folder. */
+  path: string;
+  /** The line, counted from 1. */
+  line?: number;
+  /** What stands there. */
+  quote?: string;
 }
 
 /** Why a model's answer ended. */
@@ -1020,6 +1397,17 @@ export type HeaderReason =
   /** The header differs from the last one. */
   | "change";
 
+/** The steps that a masked review was shown. */
+export type HistoryWindow =
+  /** The last complete steps. */
+  | {
+    kind: "recent-steps";
+    /** How many were asked for. */
+    requestedSteps: number;
+    /** How many there were, up to what the configuration allows. */
+    projectedSteps: number;
+  };
+
 /** Payload of `agent/inbox/spliced`: at `start` of one list, some messages were removed and others inserted. A removal without `outcome` is a claim by the turn that runs. */
 export interface InboxSpliced {
   /** Which list. */
@@ -1070,6 +1458,21 @@ export interface InitializeResult {
   /** What it can do. */
   capabilities: ServerCapabilities;
 }
+
+/** What an item of a packet contributes. */
+export type ItemKind =
+  /** Something that was seen. */
+  | "observation"
+  /** Something that follows. */
+  | "conclusion"
+  /** Something that was taken for granted. */
+  | "assumption"
+  /** Something that nobody knows. */
+  | "unknown"
+  /** Something that may be wrong. */
+  | "possible_error"
+  /** Something that could be done. */
+  | "suggestion";
 
 /** Bounds that a client can rely on. */
 export interface Limits {
@@ -1268,6 +1671,35 @@ export type NoTurn =
 /** What became of a prompt or of a session's last turn: the answer of `session/wait`. */
 export type Outcome = TurnEnd | NoTurn;
 
+/** What a child agent hands back: a claim, not a fact. */
+export interface Packet {
+  /** The role of the branch that it comes from. */
+  role: BranchRole;
+  /** Whether there is something to say. */
+  status: PacketStatus;
+  /** What there is to say; absent when there is nothing. */
+  items?: PacketItem[];
+}
+
+/** One statement of a packet. */
+export interface PacketItem {
+  /** What it contributes. */
+  kind: ItemKind;
+  /** How sure the child says that it is. */
+  certainty: Certainty;
+  /** The statement. */
+  content: string;
+  /** Where it stands in the workspace. */
+  refs?: FileRef[];
+}
+
+/** Whether a child found something that matters. */
+export type PacketStatus =
+  /** It did. */
+  | "update"
+  /** It did not. */
+  | "no_update";
+
 /** A row and where its plugin stands. */
 export interface PluginInfo {
   /** The row's id; ids of nested rows are joined with `:`. */
@@ -1390,6 +1822,16 @@ export type Role =
   | "assistant"
   /** A tool; the message holds exactly one `tool-result` block. */
   | "tool";
+
+/** Who asked for a round. */
+export type RoundBy =
+  /** The session's model, with a tool call. */
+  | "model"
+  /** A person. */
+  | "user";
+
+/** Names a deliberation round. */
+export type RoundId = string;
 
 /** An error response. */
 export interface RpcError {
@@ -1801,6 +2243,76 @@ export interface Step {
   step: number;
 }
 
+/** Why a subagent stopped. */
+export type StopReason =
+  /** It was done. */
+  | "completed"
+  /** It was cancelled. */
+  | "aborted"
+  /** It failed, used up a budget, or did not answer in the shape that it was given. */
+  | "error"
+  /** Its answer was cut at the model's limit. */
+  | "max-tokens"
+  /** A hook refused its input. */
+  | "refusal";
+
+/** Payload of `subagent/descriptor`. */
+export interface SubagentDescriptor {
+  /** The version of this payload: 2. */
+  version: number;
+  /** How long it works. */
+  mode: SubagentMode;
+  /** The subagent provider that started it. */
+  provider: string;
+  /** A short name for people. */
+  label?: string;
+  /** The provider of the model that it was to ask. */
+  agentProvider: string;
+  /** The model that it was to ask. */
+  agentModel: string;
+  /** The most tokens of an answer. */
+  maxTokens?: number;
+  /** What took the place of the deployment's persona. */
+  persona?: string;
+  /** Which tools it may use; its parent's limits are part of it. */
+  toolFilter?: ToolFilter;
+  /** Whether it was to answer through `structured_output`. */
+  structured?: boolean;
+}
+
+/** Params of `subagent/finished`. */
+export interface SubagentFinished {
+  /** The session whose agent started it. */
+  parentSessionId: SessionId;
+  /** Its own session. */
+  childSessionId: SessionId;
+  /** The provider that ran it. */
+  provider: string;
+  /** A short name for people. */
+  label?: string;
+  /** Why it stopped. */
+  stopReason: StopReason;
+  /** Its last visible text. */
+  text?: string;
+}
+
+/** How long a subagent works. */
+export type SubagentMode =
+  /** One turn. */
+  | "one-shot";
+
+/** Params of `subagent/started`. */
+export interface SubagentStarted {
+  /** The session whose agent started it. */
+  parentSessionId: SessionId;
+  /** Its own session. */
+  childSessionId: SessionId;
+  /** The provider that runs it. */
+  provider: string;
+  /** A short name for people. */
+  label?: string;
+}
+
 /** How a surface event changes what the model sees. */
 export type SurfaceOp = AppendTag | {
   /** Always `replace`. */
@@ -1893,6 +2405,8 @@ export type ToolErrorCode =
   | "SEARCH_INVALID_PATTERN"
   /** The search could not run. */
   | "SEARCH_FAILED"
+  /** A subagent could not be started, or stopped before it was done. */
+  | "SUBAGENT_FAILED"
   /** The tool's deadline passed before it had a result. */
   | "TOOL_TIMEOUT"
   /** The call was cancelled while it ran. */
@@ -1909,6 +2423,14 @@ export type ToolErrorCode =
   | "TOOL_NOT_STARTED"
   /** After a crash: the call had begun and its outcome is not known. Do not repeat it blindly. */
   | "TOOL_OUTCOME_UNKNOWN";
+
+/** Which of its parent's tools a subagent may use. */
+export interface ToolFilter {
+  /** Only these; absent: all. An empty list means none. */
+  allow?: string[];
+  /** Not these. */
+  deny?: string[];
+}
 
 /** A tool as `tool/list` shows it. */
 export interface ToolInfo {

@@ -175,12 +175,20 @@ events! {
     "session/end-seed" EndSeed(Empty);
     /// The session has a title. The last one counts.
     "session/title" SessionTitle(SessionTitle);
-    /// A person chose a model for the session. The last one counts.
+    /// A person, or the agent that started the session, chose a model for it. The last one counts.
     "session/model" SessionModel(ModelId);
     /// Messages were queued, claimed by a turn, or discarded.
     "agent/inbox/spliced" InboxSpliced(InboxSpliced);
     /// A claimed message never reached the model.
     "message/outcome" MessageOutcome(MessageOutcome);
+    /// A deliberation round began.
+    "deliberation/started" DeliberationStarted(DeliberationStarted);
+    /// A branch of a round began or came out.
+    "deliberation/branch" DeliberationBranch(DeliberationBranch);
+    /// Every branch of a round came out.
+    "deliberation/settled" DeliberationSettled(DeliberationSettled);
+    /// The session is a subagent's: how it was started. The last one counts.
+    "subagent/descriptor" SubagentDescriptor(SubagentDescriptor);
     /// The claims of an answer were checked against the workspace.
     "evidence/checked" EvidenceChecked(EvidenceChecked);
 }
@@ -196,11 +204,15 @@ impl EventData {
         matches!(
             self,
             Self::MessageOutcome(_)
+                | Self::DeliberationStarted(_)
+                | Self::DeliberationBranch(_)
+                | Self::DeliberationSettled(_)
                 | Self::EvidenceChecked(_)
                 | Self::ModelRequest(_)
                 | Self::ModelRetry(_)
                 | Self::ModelRetryStarted(_)
                 | Self::SessionModel(_)
+                | Self::SubagentDescriptor(_)
         )
     }
 }

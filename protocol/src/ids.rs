@@ -46,6 +46,8 @@ ids! {
     MessageId
     /// Names one tool call: unique inside its session.
     CallId
+    /// Names a deliberation round.
+    RoundId
 }
 
 impl SessionId {

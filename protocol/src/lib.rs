@@ -14,11 +14,14 @@ pub mod event;
 pub mod evidence;
 pub mod turn;
 
+pub mod deliberation;
+
 pub mod error;
 pub mod methods;
 pub mod notifications;
 pub mod params;
 pub mod session;
+pub mod subagent;
 pub mod tool;
 pub mod workspace;
 

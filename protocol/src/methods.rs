@@ -10,11 +10,17 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::ids::SessionId;
+use crate::params::command::{
+    CommandListParams, CommandListResult, CommandRunParams, CommandRunResult,
+};
 use crate::params::config::{
     ConfigDumpParams, ConfigDumpResult, ConfigReloadResult, ConfigSetParams,
 };
 use crate::params::credential::{
     CredentialDeleteParams, CredentialListResult, CredentialSetParams,
+};
+use crate::params::deliberate::{
+    DeliberateCancelParams, DeliberateStartParams, DeliberateStartResult,
 };
 use crate::params::lifecycle::{InitializeParams, InitializeResult, NoParams};
 use crate::params::model::{ModelListParams, ModelListResult};
@@ -127,6 +133,11 @@ methods! {
     /// Ends the connection's work: running turns are aborted and requests in flight answered.
     "shutdown" Shutdown(NoParams) -> NoParams, runs: lifecycle;
 
+    /// Lists the commands that can be typed into a session.
+    "command/list" CommandList(CommandListParams) -> CommandListResult, runs: snapshot;
+    /// Runs a command in a session. Later requests are not held up.
+    "command/run" CommandRun(CommandRunParams) -> CommandRunResult, runs: session(session_id);
+
     /// Returns the configuration as it was composed, and where each row comes from.
     "config/dump" ConfigDump(ConfigDumpParams) -> ConfigDumpResult, runs: snapshot;
     /// Reads the configuration files again now.
@@ -140,6 +151,11 @@ methods! {
     "credential/list" CredentialList(NoParams) -> CredentialListResult, runs: snapshot;
     /// Keeps a credential in the home folder, readable by its owner alone.
     "credential/set" CredentialSet(CredentialSetParams) -> NoParams, runs: snapshot;
+
+    /// Cancels a round, or one branch of it. One that has come out stays as it is.
+    "deliberate/cancel" DeliberateCancel(DeliberateCancelParams) -> NoParams, runs: snapshot;
+    /// Starts a person's own round over an idle session. Answers when the round has begun.
+    "deliberate/start" DeliberateStart(DeliberateStartParams) -> DeliberateStartResult, runs: session(session_id);
 
     /// Lists the models that can be chosen and whether each can be asked now.
     "model/list" ModelList(ModelListParams) -> ModelListResult, runs: snapshot;

@@ -3,11 +3,13 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
+use crate::deliberation::{BranchOutcome, BranchPlan, BranchState};
 use crate::event::Event;
 use crate::evidence::EvidenceFailure;
-use crate::ids::SessionId;
+use crate::ids::{CallId, RoundId, SessionId};
 use crate::params::config::Problem;
 use crate::session::{SessionInfo, SessionStatus};
+use crate::subagent::{SubagentFinished, SubagentStarted};
 
 mod derived;
 
@@ -52,6 +54,12 @@ macro_rules! notifications {
 notifications! {
     /// The configuration of a workspace folder was read again: it applies, or the last good one stays.
     "config/changed" ConfigChanged(ConfigChanged);
+    /// A branch of a round began, does something else, or came out. Not in the log.
+    "deliberate/branch" DeliberateBranch(DeliberateBranch);
+    /// A round came out. A subscriber gets it right after its event.
+    "deliberate/result" DeliberateResult(DeliberateResult);
+    /// A round began. A subscriber gets it right after its event.
+    "deliberate/started" DeliberateStarted(DeliberateStarted);
     /// The claims of an answer were checked against the workspace. A subscriber gets it right after its event.
     "evidence/checked" EvidenceChecked(EvidenceNotice);
     /// To subscribers: the replay is over, what follows is live.
@@ -64,6 +72,10 @@ notifications! {
     "session/lagged" SessionLagged(SessionLagged);
     /// A session began to run, or came to rest.
     "session/status" SessionStatus(SessionStatusChanged);
+    /// A subagent is over. Its session stays.
+    "subagent/finished" SubagentFinished(SubagentFinished);
+    /// An agent started another one.
+    "subagent/started" SubagentStarted(SubagentStarted);
 }
 
 /// Params of `config/changed`.
@@ -152,4 +164,62 @@ pub enum SessionChanged {
         /// Its id.
         removed: SessionId,
     },
+}
+
+/// Params of `deliberate/started`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliberateStarted {
+    /// The session.
+    pub session_id: SessionId,
+    /// Seq of the event that says so.
+    pub seq: u64,
+    /// Names the round.
+    pub round_id: RoundId,
+    /// The tool call with which the model asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<CallId>,
+    /// Its branches.
+    pub branches: Vec<BranchPlan>,
+}
+
+/// Params of `deliberate/branch`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliberateBranch {
+    /// The session.
+    pub session_id: SessionId,
+    /// The round.
+    pub round_id: RoundId,
+    /// The branch.
+    pub label: String,
+    /// Where it stands.
+    pub state: BranchState,
+    /// Its child agent's session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_session_id: Option<SessionId>,
+    /// What the child does now: the name of the tool that it called last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activity: Option<String>,
+    /// How long it has run, in milliseconds.
+    pub elapsed_ms: u64,
+    /// How long it may go on, in milliseconds.
+    pub remaining_ms: u64,
+}
+
+/// Params of `deliberate/result`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliberateResult {
+    /// The session.
+    pub session_id: SessionId,
+    /// Seq of the event that says so.
+    pub seq: u64,
+    /// The round.
+    pub round_id: RoundId,
+    /// The tool call with which the model asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<CallId>,
+    /// How each branch came out, in the order in which they were asked for.
+    pub outcomes: Vec<BranchOutcome>,
 }

@@ -1,7 +1,9 @@
 //! Params and results of the methods, a file for each noun.
 
+pub mod command;
 pub mod config;
 pub mod credential;
+pub mod deliberate;
 pub mod lifecycle;
 pub mod model;
 pub mod plugin;

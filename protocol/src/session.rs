@@ -149,6 +149,9 @@ pub struct FileHeader {
     /// Why it exists, when no person began it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<SessionOrigin>,
+    /// How deep it stands below a session that a person began; absent: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delegation_depth: Option<u32>,
     /// Further folders that its tools see, as absolute paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub additional_workspaces: Vec<String>,

@@ -77,7 +77,8 @@ impl Transcript {
             EventData::SessionModel(model) => self.entry("model", &model.to_string()),
             EventData::InboxSpliced(splice) => self.splice(splice),
             EventData::MessageOutcome(outcome) => self.outcome(outcome),
-            // Chunks come again in the message that they make up; the others are about requests, logs and checks.
+            // Chunks come again in the message that they make up, rounds in the result of their call; the others
+            // are about requests, logs and checks.
             EventData::AssistantChunk(_)
             | EventData::RequestHeader(_)
             | EventData::RequestContext(_)
@@ -85,6 +86,10 @@ impl Transcript {
             | EventData::ModelRetryStarted(_)
             | EventData::EndSeed(_)
             | EventData::EvidenceChecked(_)
+            | EventData::DeliberationStarted(_)
+            | EventData::DeliberationBranch(_)
+            | EventData::DeliberationSettled(_)
+            | EventData::SubagentDescriptor(_)
             | EventData::Unknown(_) => {}
         }
     }

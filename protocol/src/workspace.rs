@@ -209,6 +209,8 @@ pub enum ToolErrorCode {
     SearchInvalidPattern,
     /// The search could not run.
     SearchFailed,
+    /// A subagent could not be started, or stopped before it was done.
+    SubagentFailed,
     /// The tool's deadline passed before it had a result.
     ToolTimeout,
     /// The call was cancelled while it ran.

@@ -10,6 +10,7 @@ use dsh_agent::agent::{Agent, Cancel, Prompt};
 use dsh_agent::agent_loop::{AgentLoop, Budgets, StandardLoop, StandardLoopConfig};
 use dsh_agent::host::{Host, Observer};
 use dsh_agent::prompt::SystemPrompt;
+use dsh_agent::setup::Setup;
 use dsh_agent::tool::{Tool, ToolContext, ToolFailure, ToolOutput};
 use dsh_agent::tools::Tools;
 use dsh_agent::wait::wait;
@@ -206,7 +207,7 @@ fn stage(budgets: Budgets, most: usize, answers: Vec<Scripted>) -> Stage {
         max_parallel_tool_calls: most,
         budgets,
     });
-    let agent = agent_loop.start(writer, Vec::new());
+    let agent = agent_loop.start(writer, Vec::new(), Setup::default());
     Stage { agent, model, journal, gate, _kept: kept }
 }
 

@@ -12,6 +12,7 @@ use dsh_agent::files::{FS, FileSystem, SEARCH, Search};
 use dsh_agent::host::HOST;
 use dsh_agent::prompt::{SYSTEM_PROMPT, Section, SystemPrompt};
 use dsh_agent::sessions::{SESSIONS, Sessions};
+use dsh_agent::setup::Setup;
 use dsh_agent::tool::{Tool, ToolContext, ToolFailure, ToolOutput};
 use dsh_agent::tools::{TOOLS, Tools};
 use dsh_agent::wait::{Waited, wait};
@@ -335,9 +336,9 @@ async fn another_registry_of_tools_is_what_rows_add_to_and_models_are_told_of() 
 struct Titles(Arc<dyn AgentLoop>);
 
 impl AgentLoop for Titles {
-    fn start(&self, writer: Writer, mut first: Vec<EventData>) -> Agent {
+    fn start(&self, writer: Writer, mut first: Vec<EventData>, setup: Setup) -> Agent {
         first.push(EventData::SessionTitle(SessionTitle { title: "Under way".to_owned() }));
-        self.0.start(writer, first)
+        self.0.start(writer, first, setup)
     }
 }
 

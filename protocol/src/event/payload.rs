@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::content::{Chunk, ModelFailure, Usage};
+use crate::deliberation::{BranchOutcome, BranchPlan, BranchState, RoundBy};
 use crate::evidence::EvidenceFailure;
-use crate::ids::{CallId, MessageId};
+use crate::ids::{CallId, MessageId, RoundId, SessionId};
 use crate::message::Message;
 use crate::session::Header;
+use crate::subagent::ToolFilter;
 use crate::tool::ToolError;
 use crate::turn::TurnEnd;
 
@@ -182,6 +184,50 @@ pub struct ModelRetryStarted {
     pub retry: u64,
 }
 
+/// How long a subagent works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SubagentMode {
+    /// One turn.
+    OneShot,
+}
+
+/// Payload of `subagent/descriptor`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentDescriptor {
+    /// The version of this payload: 2.
+    pub version: u32,
+    /// How long it works.
+    pub mode: SubagentMode,
+    /// The subagent provider that started it.
+    pub provider: String,
+    /// A short name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The provider of the model that it was to ask.
+    pub agent_provider: String,
+    /// The model that it was to ask.
+    pub agent_model: String,
+    /// The most tokens of an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// What took the place of the deployment's persona.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persona: Option<String>,
+    /// Which tools it may use; its parent's limits are part of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_filter: Option<ToolFilter>,
+    /// Whether it was to answer through `structured_output`.
+    #[serde(default)]
+    pub structured: bool,
+}
+
+impl SubagentDescriptor {
+    /// The only version of the payload.
+    pub const VERSION: u32 = 2;
+}
+
 /// Payload of `session/title`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionTitle {
@@ -260,4 +306,56 @@ pub struct EvidenceChecked {
     pub checked: u64,
     /// The claims that do not hold, in the order of the answer.
     pub failures: Vec<EvidenceFailure>,
+}
+
+/// Payload of `deliberation/started`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliberationStarted {
+    /// Names the round.
+    pub round_id: RoundId,
+    /// The turn in which the model asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u64>,
+    /// The step in which the model asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<u64>,
+    /// The tool call with which the model asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<CallId>,
+    /// Who asked for it.
+    pub by: RoundBy,
+    /// Its branches.
+    pub branches: Vec<BranchPlan>,
+}
+
+/// Payload of `deliberation/branch`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliberationBranch {
+    /// The round.
+    pub round_id: RoundId,
+    /// The branch.
+    pub label: String,
+    /// Where it stands.
+    pub state: BranchState,
+    /// Its child agent's session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_session_id: Option<SessionId>,
+    /// Why it ended, once it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<String>,
+}
+
+/// Payload of `deliberation/settled`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliberationSettled {
+    /// The round.
+    pub round_id: RoundId,
+    /// The tool call with which the model asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<CallId>,
+    /// How each branch came out, in the order in which they were asked for.
+    pub outcomes: Vec<BranchOutcome>,
 }

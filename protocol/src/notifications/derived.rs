@@ -3,20 +3,42 @@
 //! They carry their event's `seq`. A subscriber gets one right after its event, in a replay as well; a
 //! connection that has the workspace open and does not subscribe gets it when the event is appended.
 
-use super::{EvidenceNotice, Notification};
+use super::{DeliberateResult, DeliberateStarted, EvidenceNotice, Notification};
 use crate::event::{Event, EventData};
 use crate::ids::SessionId;
 
 /// Makes the notification of one type of event.
 type Derive = fn(&SessionId, &Event) -> Option<Notification>;
 
-const DERIVED: &[Derive] = &[evidence_checked];
+const DERIVED: &[Derive] = &[deliberation_started, deliberation_settled, evidence_checked];
 
 impl Notification {
     /// The notification that goes out beside an event of a session's log, if its type has one.
     pub fn derived(session: &SessionId, event: &Event) -> Option<Self> {
         DERIVED.iter().find_map(|derive| derive(session, event))
     }
+}
+
+fn deliberation_started(session: &SessionId, event: &Event) -> Option<Notification> {
+    let EventData::DeliberationStarted(started) = &event.data else { return None };
+    Some(Notification::DeliberateStarted(DeliberateStarted {
+        session_id: session.clone(),
+        seq: event.seq,
+        round_id: started.round_id.clone(),
+        call_id: started.call_id.clone(),
+        branches: started.branches.clone(),
+    }))
+}
+
+fn deliberation_settled(session: &SessionId, event: &Event) -> Option<Notification> {
+    let EventData::DeliberationSettled(settled) = &event.data else { return None };
+    Some(Notification::DeliberateResult(DeliberateResult {
+        session_id: session.clone(),
+        seq: event.seq,
+        round_id: settled.round_id.clone(),
+        call_id: settled.call_id.clone(),
+        outcomes: settled.outcomes.clone(),
+    }))
 }
 
 fn evidence_checked(session: &SessionId, event: &Event) -> Option<Notification> {

@@ -17,10 +17,10 @@ use dsh_session::store::Summary;
 use dsh_session::writer::Writer;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Agent, Cancel, Cancelled, Command, CommandError, Prompt, Receipt};
+use crate::agent::{Agent, Cancel, Cancelled, Command, CommandError, Notice, Prompt, Receipt};
 use crate::agent_loop::Shared;
 use crate::agents::session_info;
 use crate::turn::{Turn, TurnCancel};
@@ -60,6 +60,7 @@ struct RunningTurn {
 pub(crate) fn start(shared: Arc<Shared>, writer: Writer, first: Vec<EventData>) -> Agent {
     let (commands, inbox) = mpsc::channel(COMMANDS);
     let log = Arc::clone(writer.log());
+    let setup = Arc::clone(&shared.setup);
     let (status, watch_status) = watch::channel(log.read(rest_status));
     let (observer, id) = (Arc::clone(&shared.host.observer), log.header().id.clone());
     let writer = writer.telling(move |event| observer.appended(&id, event));
@@ -72,7 +73,7 @@ pub(crate) fn start(shared: Arc<Shared>, writer: Writer, first: Vec<EventData>) 
         resumed: true,
     };
     tokio::spawn(actor.run(inbox, first));
-    Agent { log, commands, status: watch_status }
+    Agent { log, setup, commands, status: watch_status }
 }
 
 /// What a session without a running turn is doing.
@@ -126,19 +127,17 @@ impl Actor {
 
     async fn handle(&mut self, command: Command) {
         match command {
-            Command::Prompt { prompt, reply } => match self.prompt(prompt).await {
-                // The task goes on while the disk works.
-                Ok(receipt) => {
-                    let sink = self.writer.sink();
-                    tokio::spawn(async move {
-                        let flushed = sink.flush().await;
-                        let _ = reply.send(flushed.map(|()| receipt).map_err(CommandError::from));
-                    });
-                }
-                Err(error) => {
-                    let _ = reply.send(Err(error));
-                }
-            },
+            Command::Prompt { prompt, reply } => {
+                let received = self.prompt(prompt, Source::User).await;
+                self.answer_on_disk(received, reply);
+            }
+            Command::Notice { notice, reply } => {
+                let Notice { plugin, form, content } = notice;
+                let delivery = Delivery::Inject;
+                let prompt = Prompt { content, delivery, client_message_id: None };
+                let received = self.prompt(prompt, Source::Plugin { plugin, form }).await;
+                self.answer_on_disk(received, reply);
+            }
             Command::Cancel { cancel, reply } => {
                 let cancelled = self.cancel(cancel).await;
                 let _ = reply.send(cancelled);
@@ -146,6 +145,10 @@ impl Actor {
             Command::Note { data, reply } => {
                 let noted = self.note(data).await;
                 let _ = reply.send(noted);
+            }
+            Command::Record { data, reply } => {
+                let recorded = self.record(data).await;
+                let _ = reply.send(recorded);
             }
             Command::Refresh { reply } => {
                 self.refresh().await;
@@ -169,10 +172,26 @@ impl Actor {
         }
     }
 
+    /// Answers once everything so far is on disk. The task goes on while the disk works.
+    fn answer_on_disk(
+        &self,
+        received: Result<Receipt, CommandError>,
+        reply: oneshot::Sender<Result<Receipt, CommandError>>,
+    ) {
+        let sink = self.writer.sink();
+        tokio::spawn(async move {
+            let answer = match received {
+                Ok(receipt) => sink.flush().await.map(|()| receipt).map_err(CommandError::from),
+                Err(error) => Err(error),
+            };
+            let _ = reply.send(answer);
+        });
+    }
+
     /// Queues a message and wakes the session unless it is an injected one.
-    async fn prompt(&mut self, prompt: Prompt) -> Result<Receipt, CommandError> {
+    async fn prompt(&mut self, prompt: Prompt, source: Source) -> Result<Receipt, CommandError> {
         self.lease().await?;
-        let queued = self.queue(&prompt);
+        let queued = self.queue(&prompt, source);
         // A message that was sent before and has left the queue since wakes nobody again.
         let waits = |id| self.writer.log().read(|fold| fold.inbox.contains(id));
         if prompt.delivery != Delivery::Inject && queued.as_ref().is_ok_and(waits) {
@@ -189,7 +208,7 @@ impl Actor {
     }
 
     /// Puts a message into the inbox; the one that has this client's name for it already, if there is one.
-    fn queue(&self, prompt: &Prompt) -> Result<MessageId, CommandError> {
+    fn queue(&self, prompt: &Prompt, source: Source) -> Result<MessageId, CommandError> {
         if let Some(name) = &prompt.client_message_id
             && let Some(id) = self.writer.log().read(|fold| fold.client_messages.get(name).cloned())
         {
@@ -205,7 +224,7 @@ impl Actor {
             id: MessageId::from((self.shared.host.new_id)()),
             role: Role::User,
             content: prompt.content.clone(),
-            source: Source::User,
+            source,
             client_message_id: prompt.client_message_id.clone(),
         };
         let id = message.id.clone();
@@ -231,6 +250,28 @@ impl Actor {
         self.shared.host.observer.changed(self.info());
         appended?;
         Ok(flushed?)
+    }
+
+    /// Appends what a plugin did. Clients are told of what has a notification of its own.
+    async fn record(&mut self, data: Vec<EventData>) -> Result<(), CommandError> {
+        self.lease().await?;
+        let appended = data.into_iter().try_for_each(|data| self.record_one(data));
+        if self.turn.is_none() {
+            self.rest().await;
+            self.shared.host.observer.changed(self.info());
+        }
+        Ok(appended?)
+    }
+
+    fn record_one(&self, data: EventData) -> Result<(), Violation> {
+        let log = self.writer.log();
+        if !data.is_ignorable() {
+            let seq = log.read(|fold| fold.next_seq);
+            let rule = "plugins record only what a reader may pass over".to_owned();
+            return Err(Violation { seq, name: data.name().to_owned(), rule });
+        }
+        self.writer.append(data)?;
+        Ok(())
     }
 
     async fn cancel(&mut self, cancel: Cancel) -> Result<Cancelled, CommandError> {

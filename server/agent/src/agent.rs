@@ -14,10 +14,13 @@ use dsh_session::store::{LeaseError, StorageError};
 use dsh_session::writer::AcquireError;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::setup::Setup;
+
 /// Handle to an agent. Clones are cheap; the agent lives until it is told to close.
 #[derive(Clone)]
 pub struct Agent {
     pub(crate) log: Arc<Log>,
+    pub(crate) setup: Arc<Setup>,
     pub(crate) commands: mpsc::Sender<Command>,
     pub(crate) status: watch::Receiver<SessionStatus>,
 }
@@ -27,6 +30,8 @@ pub(crate) enum Command {
     Prompt { prompt: Prompt, reply: oneshot::Sender<Result<Receipt, CommandError>> },
     Cancel { cancel: Cancel, reply: oneshot::Sender<Result<Cancelled, CommandError>> },
     Note { data: EventData, reply: oneshot::Sender<Result<(), CommandError>> },
+    Notice { notice: Notice, reply: oneshot::Sender<Result<Receipt, CommandError>> },
+    Record { data: Vec<EventData>, reply: oneshot::Sender<Result<(), CommandError>> },
     Refresh { reply: oneshot::Sender<()> },
     Repair { reply: oneshot::Sender<()> },
     Info { reply: oneshot::Sender<SessionInfo> },
@@ -42,6 +47,17 @@ pub struct Prompt {
     pub delivery: Delivery,
     /// The client's own name of it: the same one again adds nothing.
     pub client_message_id: Option<String>,
+}
+
+/// What a plugin has to say to the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Notice {
+    /// The plugin.
+    pub plugin: String,
+    /// What sort of text it is.
+    pub form: Option<String>,
+    /// The message.
+    pub content: Vec<ContentBlock>,
 }
 
 /// A prompt that is on disk.
@@ -114,6 +130,11 @@ impl Agent {
         &self.log
     }
 
+    /// What sets it apart.
+    pub fn setup(&self) -> &Arc<Setup> {
+        &self.setup
+    }
+
     /// What the session is doing.
     pub fn status(&self) -> SessionStatus {
         *self.status.borrow()
@@ -128,6 +149,11 @@ impl Agent {
     /// added all the same.
     pub async fn prompt(&self, prompt: Prompt) -> Result<Receipt, CommandError> {
         self.ask(|reply| Command::Prompt { prompt, reply }).await?
+    }
+
+    /// Adds a plugin's message to the next step, which it wakes nobody for. It is on disk when this returns.
+    pub async fn inject(&self, notice: Notice) -> Result<Receipt, CommandError> {
+        self.ask(|reply| Command::Notice { notice, reply }).await?
     }
 
     /// Stops the running turn and drops what is queued.
@@ -145,6 +171,12 @@ impl Agent {
     pub async fn rename(&self, title: String) -> Result<(), CommandError> {
         let data = EventData::SessionTitle(SessionTitle { title });
         self.ask(|reply| Command::Note { data, reply }).await?
+    }
+
+    /// Appends what a plugin did in the session, in the middle of a turn too. Refused
+    /// unless a reader may pass over it, so that the model never sees it. Everybody hears of it at once; it is on disk with what comes next.
+    pub async fn record(&self, data: Vec<EventData>) -> Result<(), CommandError> {
+        self.ask(|reply| Command::Record { data, reply }).await?
     }
 
     /// Takes in what other processes have appended to the log.

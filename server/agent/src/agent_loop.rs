@@ -8,12 +8,14 @@ use dsh_kernel::service::Key;
 use dsh_llm::models::Models;
 use dsh_protocol::event::EventData;
 use dsh_protocol::ids::ModelId;
+use dsh_protocol::session::{FileHeader, SessionOrigin};
 use dsh_session::writer::Writer;
 
 use crate::actor;
 use crate::agent::Agent;
 use crate::host::Host;
 use crate::prompt::SystemPrompt;
+use crate::setup::Setup;
 use crate::tools::Tools;
 
 /// The service's name.
@@ -25,7 +27,7 @@ pub const DEFAULT_MODEL: Key<ModelId> = Key::new("defaultModel");
 /// Turns an open log into a running agent.
 pub trait AgentLoop: Send + Sync {
     /// Starts an agent. `first` are events to append before anything else, when the session is new.
-    fn start(&self, writer: Writer, first: Vec<EventData>) -> Agent;
+    fn start(&self, writer: Writer, first: Vec<EventData>, setup: Setup) -> Agent;
 }
 
 /// What a turn may use up. Source of the defaults: a turn that needs more is stuck far more often than not,
@@ -64,6 +66,8 @@ pub(crate) struct Shared {
     pub(crate) default_model: Arc<ModelId>,
     pub(crate) max_parallel_tool_calls: usize,
     pub(crate) budgets: Budgets,
+    /// What sets the agent apart.
+    pub(crate) setup: Arc<Setup>,
 }
 
 /// The services and settings of a [`StandardLoop`].
@@ -98,32 +102,48 @@ impl StandardLoop {
             default_model: config.default_model,
             max_parallel_tool_calls: config.max_parallel_tool_calls,
             budgets: config.budgets,
+            setup: Arc::default(),
         };
         Self { shared: Arc::new(shared) }
     }
 }
 
 impl AgentLoop for StandardLoop {
-    fn start(&self, writer: Writer, first: Vec<EventData>) -> Agent {
-        actor::start(Arc::clone(&self.shared), writer, first)
+    fn start(&self, writer: Writer, first: Vec<EventData>, setup: Setup) -> Agent {
+        let shared = Shared { setup: Arc::new(setup), ..self.shared.as_ref().clone() };
+        actor::start(Arc::new(shared), writer, first)
     }
 }
 
 impl Shared {
-    /// The same with the tools, adapters and prompt sections of this moment: a turn ends with those that it
-    /// began with.
+    /// The same with the tools, adapters and prompt sections that the agent has at this moment: a turn ends with
+    /// those that it began with.
     pub(crate) fn as_it_is(&self) -> Self {
         Self {
             models: Arc::new(self.models.snapshot()),
-            tools: Arc::new(self.tools.snapshot()),
-            prompt: Arc::new(self.prompt.snapshot()),
+            tools: Arc::new(self.tools.snapshot().for_agent(&self.setup)),
+            prompt: Arc::new(self.prompt.snapshot().for_agent(&self.setup)),
             ..self.clone()
         }
     }
 
-    /// The model that a session's next turn asks.
-    pub(crate) fn model(&self, session: Option<&ModelId>) -> ModelId {
-        choose_model(&self.host, session, &self.default_model)
+    /// The model that the next turn asks in a session, whose own model this is.
+    pub(crate) fn model(&self, header: &FileHeader, own: Option<&ModelId>) -> ModelId {
+        model_of(&self.host, header, own, &self.default_model)
+    }
+}
+
+/// The model that the next turn asks in a session. A subagent asks the one that it was started with, whatever a
+/// person forced for everybody else.
+pub(crate) fn model_of(
+    host: &Host,
+    header: &FileHeader,
+    own: Option<&ModelId>,
+    default: &ModelId,
+) -> ModelId {
+    match (header.origin, own) {
+        (Some(SessionOrigin::Subagent), Some(own)) => own.clone(),
+        (_, own) => choose_model(host, own, default),
     }
 }
 

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dsh_kernel::service::Key;
-use dsh_protocol::event::{EventData, SessionTitle};
+use dsh_protocol::event::{Event, EventData, SessionTitle};
 use dsh_protocol::ids::{ModelId, SessionId};
 use dsh_protocol::session::{FileHeader, SessionInfo, SessionStatus, Writer as OtherWriter};
 use dsh_protocol::turn::AbortReason;
 use dsh_session::store::{StoreError, Summary};
 
 use crate::agent::{Agent, CommandError};
-use crate::agent_loop::{AgentLoop, choose_model};
+use crate::agent_loop::{AgentLoop, choose_model, model_of};
 use crate::host::Host;
 use crate::sessions::Sessions;
+use crate::setup::Setup;
 
 /// The service's name.
 pub const AGENTS: Key<Agents> = Key::new("agents");
@@ -75,22 +76,16 @@ impl Agents {
         choose_model(&self.host, None, &self.default_model)
     }
 
+    /// The model that an agent's next turn asks.
+    pub(crate) fn model(&self, agent: &Agent) -> ModelId {
+        let own = agent.log().read(dsh_session::fold::Fold::own_model);
+        model_of(&self.host, agent.log().header(), own.as_ref(), &self.default_model)
+    }
+
     /// Creates a session and starts its agent. Telling others of it is the caller's part: whoever asked must
     /// hear of it first.
     pub async fn create(&self, new: NewSession) -> Result<Agent, OpenError> {
-        let id = new.id.unwrap_or_else(|| SessionId::from((self.host.new_id)()));
-        let header = FileHeader {
-            r#type: "session".to_owned(),
-            version: FileHeader::VERSION,
-            id: id.clone(),
-            created_at: (self.host.clock)(),
-            cwd: self.host.workspace.to_string_lossy().into_owned(),
-            parent_session: None,
-            seed_length: None,
-            origin: None,
-            additional_workspaces: Vec::new(),
-            other: BTreeMap::new(),
-        };
+        let header = self.header(new.id);
         let mut first = Vec::new();
         if let Some(model) = new.model {
             first.push(EventData::SessionModel(model));
@@ -99,10 +94,66 @@ impl Agents {
             first.push(EventData::SessionTitle(SessionTitle { title }));
         }
         let writer = self.sessions.create(header).await?;
-        let agent = self.agent_loop.start(writer, first);
+        self.enter(self.agent_loop.start(writer, first, Setup::default())).await
+    }
+
+    /// Creates a session that begins with events of another one, and then `first`, all on disk, and starts its
+    /// agent. Dropping the future may leave a session without an agent, never an agent.
+    pub(crate) async fn create_child(
+        &self,
+        header: FileHeader,
+        seed: Vec<Arc<Event>>,
+        first: Vec<EventData>,
+        setup: Setup,
+    ) -> Result<Agent, OpenError> {
+        let writer = self.sessions.create(header).await?;
+        writer.acquire().await.map_err(CommandError::from)?;
+        let written = || {
+            if !seed.is_empty() {
+                writer.inherit(seed)?;
+            }
+            first.into_iter().try_for_each(|data| writer.append(data).map(|_| ()))
+        };
+        written().map_err(CommandError::from)?;
+        writer.flush().await.map_err(CommandError::from)?;
+        writer.release().await;
+        self.enter(self.agent_loop.start(writer, Vec::new(), setup)).await
+    }
+
+    /// A header of a new session.
+    pub(crate) fn header(&self, id: Option<SessionId>) -> FileHeader {
+        FileHeader {
+            r#type: "session".to_owned(),
+            version: FileHeader::VERSION,
+            id: id.unwrap_or_else(|| SessionId::from((self.host.new_id)())),
+            created_at: (self.host.clock)(),
+            cwd: self.host.workspace.to_string_lossy().into_owned(),
+            parent_session: None,
+            seed_length: None,
+            origin: None,
+            delegation_depth: None,
+            additional_workspaces: Vec::new(),
+            other: BTreeMap::new(),
+        }
+    }
+
+    /// Makes a new agent known.
+    async fn enter(&self, agent: Agent) -> Result<Agent, OpenError> {
         let cell = Arc::new(tokio::sync::OnceCell::new_with(Some(agent.clone())));
-        self.lock().cells.insert(id, cell);
+        self.lock().cells.insert(agent.id().clone(), cell);
         self.unless_closed(agent).await
+    }
+
+    /// Ends an agent and forgets it; its session stays. Whoever wants it later loads it again.
+    pub(crate) async fn unload(&self, agent: &Agent, reason: AbortReason) {
+        agent.close(reason).await;
+        let mut live = self.lock();
+        let is_it = |cell: &Arc<tokio::sync::OnceCell<Agent>>| {
+            cell.get().is_some_and(|known| Arc::ptr_eq(known.log(), agent.log()))
+        };
+        if live.cells.get(agent.id()).is_some_and(is_it) {
+            live.cells.remove(agent.id());
+        }
     }
 
     /// The agent of a session: the one that is loaded, else a new one on the session's log. Nothing is
@@ -119,7 +170,8 @@ impl Agents {
         let opened = cell
             .get_or_try_init(|| async {
                 let writer = self.sessions.open(id.clone()).await?;
-                Ok::<_, OpenError>(self.agent_loop.start(writer, Vec::new()))
+                let setup = Setup::of(writer.log());
+                Ok::<_, OpenError>(self.agent_loop.start(writer, Vec::new(), setup))
             })
             .await
             .cloned();
@@ -229,7 +281,7 @@ pub(crate) fn session_info(
         updated_at: summary.updated_at,
         last_seq: summary.last_seq,
         status,
-        model: choose_model(host, summary.model.as_ref(), default_model),
+        model: model_of(host, &summary.header, summary.model.as_ref(), default_model),
         origin: summary.header.origin,
         parent_session_id: summary.header.origin.and(summary.header.parent_session),
         forked_from: None,

@@ -10,6 +10,7 @@ use dsh_protocol::message::Message;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::subagents::provider::{PROVIDER_ADDED, PROVIDER_REMOVED};
 use crate::tools::ToolOutcome;
 
 /// Asked before each step, with the messages that it takes in.
@@ -57,6 +58,8 @@ pub const HOOKS: &[Declaration] = &[
     EXECUTE.declaration(),
     PRE_EXECUTE.declaration(),
     RESULT.declaration(),
+    PROVIDER_ADDED.declaration(),
+    PROVIDER_REMOVED.declaration(),
 ];
 
 /// Where in a session something happens.

@@ -7,6 +7,7 @@ use dsh_kernel::service::Key;
 use dsh_llm::credentials::Environment;
 use dsh_protocol::event::Event;
 use dsh_protocol::ids::{ModelId, SessionId};
+use dsh_protocol::notifications::Notification;
 use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_session::clock::Clock;
 
@@ -52,6 +53,12 @@ pub trait Observer: Send + Sync {
 
     /// An event was appended to a session's log by this process.
     fn appended(&self, _session: &SessionId, _event: &Event) {}
+
+    /// Something else happened that clients are told of. A later notice of the same kind about the same thing
+    /// may take its place.
+    fn notice(&self, notice: &Notification) {
+        let _ = notice;
+    }
 }
 
 /// Ids from UUID version 7.

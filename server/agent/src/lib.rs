@@ -8,6 +8,7 @@ pub mod agent;
 pub mod agents;
 pub mod hooks;
 pub mod request;
+pub mod setup;
 pub mod wait;
 
 mod actor;
@@ -21,7 +22,10 @@ pub mod prompt;
 pub mod tool;
 pub mod tools;
 
+pub mod commands;
+pub mod deliberation;
 pub mod evidence;
 pub mod files;
 pub mod host;
 pub mod sessions;
+pub mod subagents;

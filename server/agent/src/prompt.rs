@@ -4,6 +4,8 @@ use dsh_kernel::registration::Registration;
 use dsh_kernel::registry::{Registry, Taken};
 use dsh_kernel::service::Key;
 
+use crate::setup::Setup;
+
 /// The service's name.
 pub const SYSTEM_PROMPT: Key<SystemPrompt> = Key::new("systemPrompt");
 
@@ -31,28 +33,71 @@ pub enum PromptError {
     },
 }
 
-/// The sections that plugins contribute.
+/// The section that a subagent's persona takes the place of.
+const PERSONA: &str = "deployment:persona";
+
+/// The sections that plugins contribute, and those that only one agent has.
 #[derive(Clone, Default)]
 pub struct SystemPrompt {
-    sections: Registry<Section>,
+    sections: Registry<Entry>,
+    own: Vec<Section>,
+}
+
+#[derive(Clone)]
+struct Entry {
+    section: Section,
+    /// The tool without which there is nothing to say.
+    tool: Option<String>,
 }
 
 impl SystemPrompt {
     /// The sections as they are now, for work that must not see them change.
     pub fn snapshot(&self) -> Self {
-        Self { sections: self.sections.snapshot() }
+        Self { sections: self.sections.snapshot(), own: self.own.clone() }
+    }
+
+    /// The prompt of one agent.
+    pub(crate) fn for_agent(mut self, setup: &Setup) -> Self {
+        let persona = setup.persona.iter().map(|text| Section {
+            name: PERSONA.to_owned(),
+            order: 0,
+            text: text.clone(),
+        });
+        self.own = persona.chain(setup.sections.iter().cloned()).collect();
+        self
     }
 
     /// Adds a section for as long as the registration is kept.
     pub fn register(&self, section: Section) -> Result<Registration, Taken> {
         let name = section.name.clone();
-        self.sections.register(&name, section)
+        self.sections.register(&name, Entry { section, tool: None })
+    }
+
+    /// Adds a section that only those agents read that are offered a tool.
+    pub fn register_for_tool(&self, section: Section, tool: &str) -> Result<Registration, Taken> {
+        let name = section.name.clone();
+        self.sections.register(&name, Entry { section, tool: Some(tool.to_owned()) })
     }
 
     /// The whole prompt: sections in order, a blank line between them, variables filled in. `None` when there
     /// is nothing to say.
     pub fn assemble(&self, variables: &[(&str, &str)]) -> Result<Option<String>, PromptError> {
-        let mut sections = self.sections.all();
+        self.assemble_with(variables, |_| true)
+    }
+
+    /// The whole prompt of an agent that has these tools. An agent's own sections stand for those of the same
+    /// name.
+    pub(crate) fn assemble_with(
+        &self,
+        variables: &[(&str, &str)],
+        has_tool: impl Fn(&str) -> bool,
+    ) -> Result<Option<String>, PromptError> {
+        let said = self.sections.all().into_iter().filter(|entry| {
+            entry.tool.as_deref().is_none_or(&has_tool)
+                && !self.own.iter().any(|own| own.name == entry.section.name)
+        });
+        let mut sections: Vec<Section> = said.map(|entry| entry.section).collect();
+        sections.extend(self.own.iter().cloned());
         sections.sort_by(|a, b| a.order.cmp(&b.order).then_with(|| a.name.cmp(&b.name)));
         let mut texts = Vec::new();
         for section in sections {

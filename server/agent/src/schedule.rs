@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::hooks::{At, EXECUTE, PRE_EXECUTE, RESULT, ToolAnswered, ToolCalled};
 use crate::host::NewId;
+use crate::tool::Caller;
 use crate::tools::{ToolOutcome, Tools, parse_arguments};
 
 /// Past this size the typed value is left out of the log: it is there for display, and the model's text is
@@ -25,6 +26,9 @@ const META_BYTES: usize = 64 * 1024;
 
 /// How long listeners around a cancelled call may take to return; the call itself has less.
 const CANCEL_GRACE: Duration = Duration::from_millis(800);
+
+/// What a model reads of a call behind one that ended the turn.
+const TURN_IS_OVER: &str = "the turn is over: a call before this one ended it";
 
 /// A call that a model asked for.
 pub(crate) struct Call {
@@ -48,16 +52,20 @@ pub(crate) struct Schedule<'a> {
 
 impl Schedule<'_> {
     /// Runs the calls. Each is logged when it starts; results are logged in the model's order. After a cancel
-    /// nothing more is started, what runs is awaited, and every call gets a result.
-    pub(crate) async fn run(&self, calls: Vec<Call>) -> Result<(), Violation> {
+    /// nothing more is started, what runs is awaited, and every call gets a result. Says whether a call ended the
+    /// turn.
+    pub(crate) async fn run(&self, calls: Vec<Call>) -> Result<bool, Violation> {
         let mut outcomes: Vec<Option<(u64, ToolOutcome)>> = calls.iter().map(|_| None).collect();
         let mut running = FuturesUnordered::new();
         let mut started = 0;
         let mut committed = 0;
         let mut exclusive = false;
+        let mut over = false;
         while committed < calls.len() {
             while let Some(call) = calls.get(started) {
-                let safe = self.tools.is_concurrency_safe(&call.name);
+                let ends = self.tools.ends_turn(&call.name);
+                // What ends the turn runs alone, so that it is known what stands behind it.
+                let safe = !ends && self.tools.is_concurrency_safe(&call.name);
                 let room =
                     running.len() < self.most.max(1) && !exclusive && (safe || running.is_empty());
                 if !room {
@@ -66,10 +74,16 @@ impl Schedule<'_> {
                 exclusive = !safe;
                 let seq = self.log_call(call)?;
                 let at = started;
-                running.push(async move { (at, seq, self.dispatch(call).await) });
+                running.push(async move {
+                    if over {
+                        return (at, seq, ends, ToolOutcome::broken(TURN_IS_OVER));
+                    }
+                    (at, seq, ends, self.dispatch(call).await)
+                });
                 started += 1;
             }
-            if let Some((at, seq, outcome)) = running.next().await {
+            if let Some((at, seq, ends, outcome)) = running.next().await {
+                over |= ends && !outcome.is_error;
                 if running.is_empty() {
                     exclusive = false;
                 }
@@ -84,7 +98,7 @@ impl Schedule<'_> {
                 committed += 1;
             }
         }
-        Ok(())
+        Ok(over)
     }
 
     async fn dispatch(&self, call: &Call) -> ToolOutcome {
@@ -121,11 +135,13 @@ impl Schedule<'_> {
     /// Runs a call, and whatever plugins put around it.
     async fn execute(&self, call: &Call, arguments: Value) -> ToolOutcome {
         if !EXECUTE.is_heard(self.hooks) {
-            return self.tools.call(&call.name, arguments, self.cancel).await;
+            let caller = Caller { at: self.at(), call_id: call.id.clone() };
+            return self.tools.call_as(Some(caller), &call.name, arguments, self.cancel).await;
         }
         let tools = self.tools.clone();
         let innermost = move |called: ToolCalled| async move {
-            tools.call(&called.name, called.arguments, &called.cancel).await
+            let caller = Caller { at: called.at, call_id: called.call_id };
+            tools.call_as(Some(caller), &called.name, called.arguments, &called.cancel).await
         };
         let left_behind = async {
             self.cancel.cancelled().await;

@@ -215,10 +215,7 @@ impl Step<'_> {
                     answer.assembler.content(|| CallId::from((self.shared.host.new_id)()));
                 let calls = calls(&content);
                 self.commit(content, usage, answer.chunks, None)?;
-                let must_continue = !calls.is_empty();
-                if must_continue {
-                    self.run_tools(calls).await?;
-                }
+                let must_continue = !calls.is_empty() && !self.run_tools(calls).await?;
                 Ok(StepOutcome { must_continue, cut: false, tokens })
             }
         }
@@ -261,7 +258,8 @@ impl Step<'_> {
         Ok(())
     }
 
-    async fn run_tools(&self, calls: Vec<Call>) -> Result<(), Halt> {
+    /// Runs tools; says whether one of them ended the turn.
+    async fn run_tools(&self, calls: Vec<Call>) -> Result<bool, Halt> {
         let schedule = Schedule {
             tools: &self.shared.tools,
             hooks: &self.shared.hooks,
@@ -272,8 +270,8 @@ impl Step<'_> {
             turn: self.turn,
             step: self.number,
         };
-        schedule.run(calls).await?;
-        if self.cancel.is_cancelled() { Err(Halt::Aborted) } else { Ok(()) }
+        let over = schedule.run(calls).await?;
+        if self.cancel.is_cancelled() { Err(Halt::Aborted) } else { Ok(over) }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dsh_protocol::ids::CallId;
 use dsh_protocol::tool::{ToolDefinition, ToolKind};
 use dsh_protocol::workspace::ToolErrorCode;
 use dsh_session::store::BoxFuture;
@@ -9,6 +10,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+
+use crate::hooks::At;
 
 mod schema;
 
@@ -18,8 +21,26 @@ const DEADLINE: Duration = Duration::from_secs(30);
 /// A tool call as the tool sees it.
 #[derive(Clone, Debug)]
 pub struct ToolContext {
+    /// The agent's call that this is; absent for a call on behalf of a person.
+    pub caller: Option<Caller>,
     /// Fires when the call is to stop, also at its deadline. A partial result is welcome then.
     pub cancel: CancellationToken,
+}
+
+/// Whose call of a tool it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The step whose answer asked for it.
+    pub at: At,
+    /// The call.
+    pub call_id: CallId,
+}
+
+/// An agent, as far as it decides which tools it is offered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Viewer {
+    /// 0 for the agent of a session that a person began, 1 for its children, and so on.
+    pub depth: u32,
 }
 
 /// What a tool answers: facts, of which the text for the model is one.
@@ -61,6 +82,18 @@ pub trait Tool: Send + Sync {
     /// Whether calls of it may run beside others.
     fn concurrency_safe(&self) -> bool {
         true
+    }
+
+    /// Whether an agent is offered it. To others it does not exist.
+    fn is_offered(&self, to: Viewer) -> bool {
+        let _ = to;
+        true
+    }
+
+    /// Whether a call that succeeds ends the turn: what stands behind it in the same answer is refused, and the
+    /// model is not asked again.
+    fn ends_turn(&self) -> bool {
+        false
     }
 
     /// How long a call may take.

@@ -7,12 +7,14 @@ use dsh_kernel::registration::Registration;
 use dsh_kernel::registry::{Registry, Taken};
 use dsh_kernel::service::Key;
 use dsh_protocol::content::ContentBlock;
+use dsh_protocol::subagent::ToolFilter;
 use dsh_protocol::tool::{ToolDefinition, ToolError, ToolInfo};
 use dsh_protocol::workspace::ToolErrorCode;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::tool::{Tool, ToolContext, ToolFailure, ToolOutput};
+use crate::setup::Setup;
+use crate::tool::{Caller, Tool, ToolContext, ToolFailure, ToolOutput, Viewer};
 
 /// The service's name.
 pub const TOOLS: Key<Tools> = Key::new("tools");
@@ -20,10 +22,14 @@ pub const TOOLS: Key<Tools> = Key::new("tools");
 /// How long a cancelled call may take to hand in what it has.
 const CANCEL_GRACE: Duration = Duration::from_millis(400);
 
-/// The tools by name.
+/// The tools by name, as far as whoever holds them may see.
 #[derive(Clone, Default)]
 pub struct Tools {
-    tools: Registry<Arc<dyn Tool>>,
+    registry: Registry<Arc<dyn Tool>>,
+    /// The tools that only one agent has.
+    own: Vec<Arc<dyn Tool>>,
+    filter: ToolFilter,
+    viewer: Viewer,
 }
 
 /// How a call came out.
@@ -86,24 +92,66 @@ impl ToolOutcome {
 impl Tools {
     /// The tools as they are now, for work that must not see them change.
     pub fn snapshot(&self) -> Self {
-        Self { tools: self.tools.snapshot() }
+        Self { registry: self.registry.snapshot(), ..self.clone() }
+    }
+
+    /// The tools of one agent: those that it is offered and its filter lets through, and its own.
+    pub(crate) fn for_agent(self, setup: &Setup) -> Self {
+        Self {
+            own: setup.extra_tools.clone(),
+            filter: setup.tool_filter.clone(),
+            viewer: setup.viewer(),
+            ..self
+        }
+    }
+
+    /// A tool.
+    fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let own = self.own.iter().find(|tool| tool.definition().name == name).cloned();
+        own.or_else(|| self.registry.get(name).filter(|tool| self.shows(tool)))
+    }
+
+    /// Every tool, by name.
+    fn all(&self) -> Vec<Arc<dyn Tool>> {
+        let mut all: Vec<Arc<dyn Tool>> = self.registry.all();
+        all.retain(|tool| self.shows(tool));
+        let own = |tool: &Arc<dyn Tool>| {
+            self.own.iter().any(|own| own.definition().name == tool.definition().name)
+        };
+        all.retain(|tool| !own(tool));
+        all.extend(self.own.iter().cloned());
+        all.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
+        all
+    }
+
+    fn shows(&self, tool: &Arc<dyn Tool>) -> bool {
+        self.filter.lets(&tool.definition().name) && tool.is_offered(self.viewer)
+    }
+
+    /// Whether there is a tool of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// Whether a call of a tool ends the turn when it succeeds.
+    pub(crate) fn ends_turn(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|tool| tool.ends_turn())
     }
 
     /// Adds a tool for as long as the registration is kept.
     pub fn register(&self, tool: Arc<dyn Tool>) -> Result<Registration, Taken> {
         let name = tool.definition().name.clone();
-        self.tools.register(&name, tool)
+        self.registry.register(&name, tool)
     }
 
     /// The definitions that a model is sent, by name.
     pub fn definitions(&self) -> Vec<ToolDefinition> {
-        self.tools.all().iter().map(|tool| tool.definition().clone()).collect()
+        self.all().iter().map(|tool| tool.definition().clone()).collect()
     }
 
     /// The tools as a person sees them, by name.
     pub fn list(&self) -> Vec<ToolInfo> {
-        self.tools
-            .all()
+        self.all()
             .iter()
             .map(|tool| ToolInfo {
                 definition: tool.definition().clone(),
@@ -115,13 +163,24 @@ impl Tools {
 
     /// Whether calls of a tool may run beside others. A tool that does not exist does no harm.
     pub fn is_concurrency_safe(&self, name: &str) -> bool {
-        self.tools.get(name).is_none_or(|tool| tool.concurrency_safe())
+        self.get(name).is_none_or(|tool| tool.concurrency_safe())
     }
 
-    /// Calls a tool. Whatever happens in it, there is an outcome: arguments that do not fit, a deadline, a
-    /// cancel and a panic each have theirs.
+    /// Calls a tool on behalf of a person. Whatever happens in it, there is an outcome: arguments that do not
+    /// fit, a deadline, a cancel and a panic each have theirs.
     pub async fn call(
         &self,
+        name: &str,
+        arguments: Value,
+        cancel: &CancellationToken,
+    ) -> ToolOutcome {
+        self.call_as(None, name, arguments, cancel).await
+    }
+
+    /// Calls a tool on behalf of an agent, or of a person.
+    pub(crate) async fn call_as(
+        &self,
+        caller: Option<Caller>,
         name: &str,
         arguments: Value,
         cancel: &CancellationToken,
@@ -129,7 +188,7 @@ impl Tools {
         if cancel.is_cancelled() {
             return ToolOutcome::not_dispatched();
         }
-        let Some(tool) = self.tools.get(name) else {
+        let Some(tool) = self.get(name) else {
             return ToolOutcome::failed(&self.unknown(name));
         };
         let arguments = match arguments {
@@ -142,11 +201,12 @@ impl Tools {
                 ));
             }
         };
-        run(tool, arguments, cancel).await
+        run(tool, arguments, caller, cancel).await
     }
 
     fn unknown(&self, name: &str) -> ToolFailure {
-        let known: Vec<_> = self.tools.names().iter().map(|name| format!("`{name}`")).collect();
+        let known: Vec<_> =
+            self.all().iter().map(|tool| format!("`{}`", tool.definition().name)).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         ToolFailure::new(
             ToolErrorCode::UnknownTool,
@@ -156,10 +216,15 @@ impl Tools {
 }
 
 /// Runs a call in a task of its own, so that a panic or a hang stays there.
-async fn run(tool: Arc<dyn Tool>, arguments: Value, cancel: &CancellationToken) -> ToolOutcome {
+async fn run(
+    tool: Arc<dyn Tool>,
+    arguments: Value,
+    caller: Option<Caller>,
+    cancel: &CancellationToken,
+) -> ToolOutcome {
     let call = cancel.child_token();
     let deadline = tool.deadline();
-    let cx = ToolContext { cancel: call.clone() };
+    let cx = ToolContext { caller, cancel: call.clone() };
     let mut body = tokio::spawn(async move { tool.run(arguments, cx).await });
     let (finished, stopped) = tokio::select! {
         finished = &mut body => (Some(finished), None),
@@ -184,6 +249,12 @@ async fn run(tool: Arc<dyn Tool>, arguments: Value, cancel: &CancellationToken) 
             body.abort();
             let message = format!("no result within {} s; narrow the call", deadline.as_secs());
             ToolOutcome::failed(&ToolFailure::new(ToolErrorCode::ToolTimeout, message))
+        }
+        // A tool that has something of its own to say of the cancel says it.
+        (Some(Ok(Err(failure))), Some(ToolErrorCode::Aborted))
+            if failure.code == ToolErrorCode::Aborted =>
+        {
+            ToolOutcome::failed(&failure)
         }
         (_, _) => {
             body.abort();
@@ -218,6 +289,7 @@ fn error_name(code: ToolErrorCode) -> &'static str {
         | ToolErrorCode::FsSandboxDenied
         | ToolErrorCode::FsSecretDenied
         | ToolErrorCode::FsIoError => "FsError",
+        ToolErrorCode::SubagentFailed => "SubagentError",
         ToolErrorCode::SearchInvalidPattern | ToolErrorCode::SearchFailed => "SearchError",
         ToolErrorCode::ToolTimeout
         | ToolErrorCode::Aborted

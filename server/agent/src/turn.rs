@@ -105,7 +105,8 @@ impl Turn {
 
     async fn steps(&self) -> Result<TurnEnd, Halt> {
         let started = Instant::now();
-        let model = self.shared.model(self.writer.log().read(Fold::own_model).as_ref());
+        let log = self.writer.log();
+        let model = self.shared.model(log.header(), log.read(Fold::own_model).as_ref());
         let mut tokens = 0;
         // `max-tokens` is the turn's outcome once it was seen; it does not say whether the turn must go on.
         let mut cut = false;
@@ -200,13 +201,15 @@ impl Turn {
         let cwd = self.shared.host.workspace.to_string_lossy();
         let variables =
             [("provider", model.provider.as_str()), ("model", model.model.as_str()), ("cwd", &cwd)];
-        let system = self.shared.prompt.assemble(&variables).map_err(|error| error.to_string())?;
-        let tools = self.shared.tools.definitions();
+        let tools = &self.shared.tools;
+        let system = self.shared.prompt.assemble_with(&variables, |tool| tools.has(tool));
+        let system = system.map_err(|error| error.to_string())?;
+        let tools = tools.definitions();
         Ok(Arc::new(Header {
             provider: model.provider.clone(),
             model: model.model.clone(),
             reasoning_effort: None,
-            max_tokens: None,
+            max_tokens: self.shared.setup.max_tokens,
             system,
             tools: (!tools.is_empty()).then_some(tools),
         }))

@@ -6,20 +6,27 @@ use dsh_kernel::plugin::Plugin;
 mod agent_default_model;
 mod agent_loop;
 mod agents;
+mod commands;
 mod credentials;
+mod deliberation;
 mod evidence;
 mod fs;
 mod llm;
 mod llm_offline;
+mod mid_fork;
 mod offline;
 mod openai;
 mod replay;
 mod session_store;
 mod sessions;
+mod subagent_fork;
+mod subagent_spawn;
+mod subagents;
 mod system_prompt;
 mod tool_glob;
 mod tool_grep;
 mod tool_read;
+mod tool_subagent;
 mod tools;
 
 #[cfg(test)]
@@ -30,11 +37,14 @@ pub const PLUGINS: &[Plugin] = &[
     agent_default_model::PLUGIN,
     agent_loop::PLUGIN,
     agents::PLUGIN,
+    commands::PLUGIN,
     credentials::PLUGIN,
+    deliberation::PLUGIN,
     evidence::PLUGIN,
     fs::PLUGIN,
     llm::PLUGIN,
     llm_offline::PLUGIN,
+    mid_fork::PLUGIN,
     openai::DEEPSEEK,
     openai::LOCAL,
     openai::OPENAI,
@@ -42,9 +52,13 @@ pub const PLUGINS: &[Plugin] = &[
     replay::PLUGIN,
     session_store::PLUGIN,
     sessions::PLUGIN,
+    subagent_fork::PLUGIN,
+    subagent_spawn::PLUGIN,
+    subagents::PLUGIN,
     system_prompt::PLUGIN,
     tool_glob::PLUGIN,
     tool_grep::PLUGIN,
     tool_read::PLUGIN,
+    tool_subagent::PLUGIN,
     tools::PLUGIN,
 ];

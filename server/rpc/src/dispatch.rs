@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::cx::Cx;
-use crate::handlers::{config, credential, model, server, session, tool};
+use crate::handlers::{command, config, credential, deliberate, model, server, session, tool};
 use crate::lanes::Place;
 use crate::subscription::Subscription;
 
@@ -43,12 +43,19 @@ pub(crate) async fn dispatch(
         Request::Initialize(_) | Request::Shutdown(_) => {
             Err(RpcError::new(ErrorCode::Internal, "the life cycle is the connection's own"))
         }
+        Request::CommandList(params) => reply(command::list(cx, params).await),
+        Request::CommandRun(params) => {
+            drop(place);
+            reply(command::run(cx, params).await)
+        }
         Request::ConfigDump(params) => reply(config::dump(cx, params).await),
         Request::ConfigReload(_) => reply(Ok(config::reload(cx).await)),
         Request::ConfigSet(params) => reply(config::set(cx, params).await),
         Request::CredentialDelete(params) => reply(credential::delete(cx, params).await),
         Request::CredentialList(_) => reply(credential::list(cx).await),
         Request::CredentialSet(params) => reply(credential::set(cx, params).await),
+        Request::DeliberateCancel(params) => reply(deliberate::cancel(cx, &params).await),
+        Request::DeliberateStart(params) => reply(deliberate::start(cx, params).await),
         Request::ModelList(params) => reply(model::list(cx, params).await),
         Request::PluginList(params) => reply(config::plugins(cx, params).await),
         Request::ServerStatus(_) => reply(Ok(server::status(cx))),

@@ -1,7 +1,9 @@
 //! One function for each method, a file for each noun.
 
+pub(crate) mod command;
 pub(crate) mod config;
 pub(crate) mod credential;
+pub(crate) mod deliberate;
 pub(crate) mod errors;
 pub(crate) mod model;
 pub(crate) mod server;

@@ -309,7 +309,22 @@ impl Listener for Outbox {
             Notification::SessionChanged(SessionChanged::Removed { removed }) => {
                 ("changed", removed.0.clone())
             }
+            Notification::SubagentStarted(started) => {
+                ("subagent started", started.child_session_id.0.clone())
+            }
+            Notification::SubagentFinished(finished) => {
+                ("subagent finished", finished.child_session_id.0.clone())
+            }
             Notification::ConfigChanged(changed) => ("config", changed.workspace.clone()),
+            Notification::DeliberateBranch(branch) => {
+                ("branch", format!("{} {}", branch.round_id, branch.label))
+            }
+            Notification::DeliberateStarted(started) => {
+                return self.notice_derived(&started.session_id, notice);
+            }
+            Notification::DeliberateResult(result) => {
+                return self.notice_derived(&result.session_id, notice);
+            }
             Notification::EvidenceChecked(checked) => {
                 return self.notice_derived(&checked.session_id, notice);
             }

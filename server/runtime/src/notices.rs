@@ -71,4 +71,8 @@ impl Observer for Notices {
             self.send(&notice);
         }
     }
+
+    fn notice(&self, notice: &Notification) {
+        self.send(notice);
+    }
 }

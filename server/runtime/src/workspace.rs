@@ -5,6 +5,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dsh_agent::agents::{AGENTS, Agents};
+use dsh_agent::commands::{COMMANDS, Commands};
+use dsh_agent::deliberation::{DELIBERATION, Deliberation};
 use dsh_agent::host::{HOST, Host};
 use dsh_agent::tools::{TOOLS, Tools};
 use dsh_kernel::plugin::Row;
@@ -119,6 +121,16 @@ impl Workspace {
     /// What keeps the credentials, if something does.
     pub async fn credentials(&self) -> Result<Option<Arc<dyn Credentials>>, MountError> {
         Ok(self.services(|_| true).await?.credentials)
+    }
+
+    /// What a person can type into a session, if something runs it.
+    pub fn commands(&self) -> Option<Arc<Commands>> {
+        self.kernel.get(&COMMANDS)
+    }
+
+    /// What runs rounds that a person asks for, if something does.
+    pub fn deliberation(&self) -> Option<Arc<dyn Deliberation>> {
+        self.kernel.get(&DELIBERATION)
     }
 
     async fn services(&self, usable: impl Fn(&Services) -> bool) -> Result<Services, MountError> {

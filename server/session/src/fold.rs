@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dsh_protocol::content::{Usage, visible_text};
-use dsh_protocol::event::{Event, EventData, InboxSpliced, MessageOutcomeKind, RequestContext};
+use dsh_protocol::event::{
+    Event, EventData, InboxSpliced, MessageOutcomeKind, RequestContext, SubagentDescriptor,
+};
 use dsh_protocol::ids::{CallId, MessageId, ModelId};
 use dsh_protocol::session::{Header, Totals};
 use dsh_protocol::turn::TurnEnd;
@@ -109,9 +111,11 @@ pub struct Fold {
     pub title: Option<String>,
     /// The model that a person chose.
     pub model: Option<ModelId>,
+    /// How a subagent was started.
+    pub descriptor: Option<SubagentDescriptor>,
     /// Tokens of the last request.
     pub usage: Option<Usage>,
-    /// Tokens of all requests.
+    /// Tokens of all requests; what a session inherited does not count.
     pub totals: Totals,
 }
 
@@ -206,6 +210,10 @@ impl Fold {
             EventData::RequestContext(context) => self.context = Some(context.clone()),
             EventData::SessionTitle(title) => self.title = Some(title.title.clone()),
             EventData::SessionModel(model) => self.model = Some(model.clone()),
+            EventData::SubagentDescriptor(descriptor) => {
+                self.descriptor = Some(descriptor.clone());
+            }
+            EventData::EndSeed(_) => self.begin_own_life(),
             EventData::InboxSpliced(splice) => self.splice(splice),
             EventData::MessageOutcome(outcome) => {
                 let reason = outcome.reason.clone();
@@ -221,10 +229,22 @@ impl Fold {
             | EventData::ModelRequest(_)
             | EventData::ModelRetry(_)
             | EventData::ModelRetryStarted(_)
-            | EventData::EndSeed(_)
             | EventData::EvidenceChecked(_)
+            | EventData::DeliberationStarted(_)
+            | EventData::DeliberationBranch(_)
+            | EventData::DeliberationSettled(_)
             | EventData::Unknown(_) => {}
         }
+    }
+
+    /// A conversation was inherited: what waited, what was asked and what it cost stays with the parent.
+    fn begin_own_life(&mut self) {
+        self.inbox = Inbox::default();
+        self.messages.clear();
+        self.client_messages.clear();
+        self.title = None;
+        self.usage = None;
+        self.totals = Totals::default();
     }
 
     fn answer(&mut self, seq: u64, answer: &dsh_protocol::event::AssistantMessage) {

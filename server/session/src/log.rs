@@ -81,8 +81,8 @@ impl Log {
     }
 
     /// Adds a checked event.
-    pub(crate) fn push(&self, event: Event) -> Result<Arc<Event>, Violation> {
-        let event = Arc::new(event);
+    pub(crate) fn push(&self, event: impl Into<Arc<Event>>) -> Result<Arc<Event>, Violation> {
+        let event = event.into();
         {
             let mut state = self.lock();
             state.fold.push(&event)?;

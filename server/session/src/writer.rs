@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dsh_protocol::event::{AppendTag, Event, EventData, SurfaceOp};
+use dsh_protocol::event::{AppendTag, Empty, Event, EventData, SurfaceOp};
 
 use crate::clock::Clock;
 use crate::fold::Violation;
@@ -84,6 +84,15 @@ impl Writer {
             appended(&event);
         }
         Ok(event)
+    }
+
+    /// Takes over the first events of another log as they are, and closes them. The log must be empty.
+    pub fn inherit(&self, seed: Vec<Arc<Event>>) -> Result<(), Violation> {
+        for event in seed {
+            let event = self.log.push(event)?;
+            self.sink.append(&event);
+        }
+        self.append(EventData::EndSeed(Empty {})).map(|_| ())
     }
 
     /// Waits until everything appended so far is on disk.

@@ -58,6 +58,8 @@ pub(crate) struct Shared {
 #[derive(Default)]
 struct State {
     answers: VecDeque<Answer>,
+    /// Answers to requests whose body has a text, before all others.
+    answers_when: Vec<(String, Answer)>,
     requests: Vec<Recorded>,
     releases: usize,
     open: usize,
@@ -106,6 +108,12 @@ impl MockModel {
     /// An answer more.
     pub fn add(&self, answer: Answer) {
         self.shared.change(|state| state.answers.push_back(answer));
+    }
+
+    /// An answer to the next request whose body has `text`: for requests that come in no fixed order. Such answers
+    /// are looked through before the others, in their order, and each is used once.
+    pub fn add_when(&self, text: &str, answer: Answer) {
+        self.shared.change(|state| state.answers_when.push((text.to_owned(), answer)));
     }
 
     /// What is answered, as often as it comes, when a client asks which models there are; 404 without it.
@@ -172,7 +180,12 @@ impl Shared {
         {
             return strict::refusal(&problem);
         }
-        let next = self.change(|state| state.answers.pop_front());
+        let body = String::from_utf8_lossy(&request.body);
+        let next = self.change(|state| {
+            let at = state.answers_when.iter().position(|(text, _)| body.contains(text));
+            let own = at.map(|at| state.answers_when.remove(at).1);
+            own.or_else(|| state.answers.pop_front())
+        });
         next.unwrap_or_else(|| Answer::status(500).raw("the script has no further answer"))
     }
 

@@ -108,6 +108,10 @@ fn balance(fold: &Fold, event: &Event) -> Result<(), String> {
         | EventData::SessionTitle(_)
         | EventData::SessionModel(_)
         | EventData::MessageOutcome(_)
+        | EventData::DeliberationStarted(_)
+        | EventData::DeliberationBranch(_)
+        | EventData::DeliberationSettled(_)
+        | EventData::SubagentDescriptor(_)
         | EventData::Unknown(_) => Ok(()),
     }
 }

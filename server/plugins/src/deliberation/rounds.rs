@@ -1,0 +1,198 @@
+//! The rounds that run, and a memory of those that have ended: starts them and cancels them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dsh_agent::agent::{Agent, CommandError, Notice};
+use dsh_agent::deliberation::{Deliberation, RoundError, RoundRequest};
+use dsh_agent::tool::Caller;
+use dsh_protocol::content::ContentBlock;
+use dsh_protocol::deliberation::BranchOutcome;
+use dsh_protocol::ids::RoundId;
+use dsh_session::store::BoxFuture;
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::arguments::{self, Arguments};
+use super::config::NAME;
+use super::gate::Gate;
+use super::outcome::rendered;
+use super::round::{Round, Services};
+
+/// How many ended rounds are remembered, so that cancelling one is no error.
+const REMEMBERED: usize = 1_024;
+
+/// Starts rounds and cancels them.
+pub(super) struct Rounds {
+    pub(super) services: Arc<Services>,
+    gate: Arc<Gate>,
+    state: Mutex<State>,
+    running: watch::Sender<usize>,
+}
+
+#[derive(Default)]
+struct State {
+    running: BTreeMap<RoundId, Cancels>,
+    ended: VecDeque<RoundId>,
+}
+
+/// What cancels a round and each of its branches.
+struct Cancels {
+    round: CancellationToken,
+    branches: Vec<(String, CancellationToken)>,
+}
+
+/// A round that has begun.
+pub(super) struct Begun {
+    pub(super) id: RoundId,
+    /// Cancels it.
+    pub(super) cancel: CancellationToken,
+    /// Its outcomes.
+    pub(super) outcomes: JoinHandle<Vec<BranchOutcome>>,
+}
+
+impl Rounds {
+    pub(super) fn new(services: Arc<Services>, gate: Arc<Gate>) -> Self {
+        Self { services, gate, state: Mutex::default(), running: watch::Sender::new(0) }
+    }
+
+    /// Begins a round. It stands in the session's log when this returns, and runs to its end by itself.
+    pub(super) async fn begin(
+        self: &Arc<Self>,
+        agent: Agent,
+        caller: Option<Caller>,
+        arguments: Arguments,
+    ) -> Result<Begun, CommandError> {
+        let id = RoundId::from((self.services.host.new_id)());
+        let labels: Vec<String> =
+            arguments.branches.iter().map(|branch| branch.label.clone()).collect();
+        let services = Arc::clone(&self.services);
+        let round = Round { services, id: id.clone(), agent, caller, arguments };
+        round.agent.record(vec![round.started()]).await?;
+        let cancel = CancellationToken::new();
+        let branches: Vec<(String, CancellationToken)> =
+            labels.into_iter().map(|label| (label, cancel.child_token())).collect();
+        let cancels = branches.iter().map(|(_, cancel)| cancel.clone()).collect();
+        self.add(&id, Cancels { round: cancel.clone(), branches });
+        let (rounds, own) = (Arc::clone(self), id.clone());
+        let outcomes = tokio::spawn(async move {
+            // Also when something in it breaks.
+            let _ended = Ended { rounds, id: own };
+            Arc::new(round).run(cancels).await
+        });
+        Ok(Begun { id, cancel, outcomes })
+    }
+
+    fn add(&self, id: &RoundId, cancels: Cancels) {
+        let mut state = self.lock();
+        state.running.insert(id.clone(), cancels);
+        self.running.send_replace(state.running.len());
+    }
+
+    /// Cancels every round and waits until all have come out.
+    pub(super) async fn close(&self) {
+        for cancels in self.lock().running.values() {
+            cancels.round.cancel();
+        }
+        // The sender is ours: it cannot be gone.
+        let _ = self.running.subscribe().wait_for(|running| *running == 0).await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes a round off the list when it has come out.
+struct Ended {
+    rounds: Arc<Rounds>,
+    id: RoundId,
+}
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let mut state = self.rounds.lock();
+        state.running.remove(&self.id);
+        state.ended.push_back(self.id.clone());
+        if state.ended.len() > REMEMBERED {
+            state.ended.pop_front();
+        }
+        self.rounds.running.send_replace(state.running.len());
+    }
+}
+
+/// Rounds as a person starts and cancels them.
+pub(super) struct ByPerson(pub(super) Arc<Rounds>);
+
+impl ByPerson {
+    /// Begins a person's round over an idle session.
+    pub(super) async fn begin(
+        &self,
+        agent: Agent,
+        request: RoundRequest,
+    ) -> Result<Begun, RoundError> {
+        let rounds = &self.0;
+        let RoundRequest { goal, incumbent, context, branches, publish } = request;
+        let asked = json!({
+            "goal": goal, "incumbent": incumbent, "context": context, "branches": branches,
+        });
+        let arguments = arguments::read(&asked, &rounds.services.config)
+            .map_err(|refusal| RoundError::Invalid(refusal.into_message()))?;
+        if let Some(missing) = rounds.gate.missing() {
+            return Err(RoundError::Unavailable(missing));
+        }
+        // The log says when a turn is over; the agent's status follows a little later.
+        if agent.log().read(|fold| fold.open_turn.is_some()) {
+            return Err(RoundError::OpenTurn);
+        }
+        let begun = rounds.begin(agent.clone(), None, arguments).await?;
+        Ok(if publish { published(agent, begun) } else { begun })
+    }
+}
+
+/// A round whose packets join the inbox when it has come out.
+fn published(agent: Agent, begun: Begun) -> Begun {
+    let Begun { id, cancel, outcomes } = begun;
+    let outcomes = tokio::spawn(async move {
+        let outcomes = outcomes.await.unwrap_or_default();
+        if outcomes.iter().any(|outcome| outcome.packet.is_some()) {
+            let notice = Notice {
+                plugin: NAME.to_owned(),
+                form: Some("notice".to_owned()),
+                content: vec![ContentBlock::Text { text: rendered(&outcomes) }],
+            };
+            if let Err(error) = agent.inject(notice).await {
+                tracing::warn!(session = %agent.id(), %error, "{NAME}: a round's packets were not published");
+            }
+        }
+        outcomes
+    });
+    Begun { id, cancel, outcomes }
+}
+
+impl Deliberation for ByPerson {
+    fn start(
+        &self,
+        agent: Agent,
+        request: RoundRequest,
+    ) -> BoxFuture<'static, Result<RoundId, RoundError>> {
+        let own = Self(Arc::clone(&self.0));
+        Box::pin(async move { own.begin(agent, request).await.map(|begun| begun.id) })
+    }
+
+    fn cancel(&self, round: &RoundId, label: Option<&str>) -> bool {
+        let state = self.0.lock();
+        let Some(cancels) = state.running.get(round) else { return state.ended.contains(round) };
+        let Some(label) = label else {
+            cancels.round.cancel();
+            return true;
+        };
+        let branch = cancels.branches.iter().find(|(own, _)| own == label);
+        branch.is_some_and(|(_, cancel)| {
+            cancel.cancel();
+            true
+        })
+    }
+}

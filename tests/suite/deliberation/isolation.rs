@@ -1,0 +1,165 @@
+//! Branches that hang, die, answer prose, or answer late.
+
+use dsh_tests::world::until;
+
+use super::*;
+
+const MS: u64 = 1_500;
+
+/// Rounds of up to five branches that have a second and a half each.
+fn short() -> String {
+    format!("- id: tool-deliberation\n  merge: {{maxBranches: 5, branchTimeoutMs: {MS}}}\n")
+}
+
+#[test]
+fn d23_d24_d29_one_branch_that_misbehaves_harms_no_other_and_keeps_nobody_waiting() {
+    let labels = ["hangs", "dies", "prose", "late", "good"];
+    let branches: Vec<Value> = labels.iter().map(|label| alternative(label)).collect();
+    let (_world, mock, mut client) =
+        stage_with(&short(), [call("d1", "deliberate", &asked(&branches)), say("Done.")]);
+    let packet = nothing("independent-alternative");
+    let needle = |label: &str| format!("## Focus\\n\\nfocus of {label}\\n");
+    mock.add_when(&needle("hangs"), Answer::stream().delta("I think").hold());
+    let refusal = json!({ "error": { "message": "PRIVATE", "type": "invalid_request_error" } });
+    mock.add_when(&needle("dies"), Answer::status(400).json(&refusal));
+    mock.add_when(&needle("prose"), say("It is fine, I would say."));
+    mock.add_when(
+        &needle("late"),
+        Answer::stream()
+            .pause()
+            .tool_call(0, "p", "structured_output", &packet.to_string())
+            .finish("tool_calls")
+            .done(),
+    );
+    mock.add_when(&needle("good"), hand_in(&packet));
+    client.complete("s", "Go.");
+    let found = outcomes(&mut client);
+    assert_eq!(reasons(&found), ["timeout", "error", "error", "timeout", "completed"]);
+    assert_eq!(found[4]["packet"], packet);
+    for outcome in &found {
+        assert_eq!(outcome["cleanup"], "completed", "{outcome}");
+        let said = outcome["diagnostic"].is_string();
+        assert_eq!(said, outcome.get("packet").is_none(), "{outcome}");
+    }
+    let log = client.log("s");
+    let time = |name: &str| {
+        log.iter().find(|event| event["type"] == name).unwrap()["time"].as_u64().unwrap()
+    };
+    let took = time("tool/result") - time("deliberation/started");
+    assert!(took <= MS + 500, "{took} ms");
+    assert!(!json!(log).to_string().contains("PRIVATE"));
+    mock.release();
+    mock.wait_until_closed();
+    until("children to be gone", || loaded(&mut client) == 1);
+}
+
+#[test]
+fn d19_a_packet_that_was_written_as_text_counts_and_prose_around_it_does_not() {
+    let branches = [alternative("exact"), alternative("fenced")];
+    let (_world, mock, mut client) =
+        stage([call("d1", "deliberate", &asked(&branches)), say("Done.")]);
+    let packet = nothing("independent-alternative");
+    mock.add_when(
+        "## Focus\\n\\nfocus of exact\\n",
+        Answer::stream().reasoning("hm").delta(&packet.to_string()).finish("stop").done(),
+    );
+    mock.add_when("## Focus\\n\\nfocus of fenced\\n", say(&format!("```json\n{packet}\n```")));
+    client.complete("s", "Go.");
+    let found = outcomes(&mut client);
+    assert_eq!(reasons(&found), ["completed", "error"]);
+    assert_eq!(found[0]["packet"], packet);
+    assert_eq!(found[0].get("diagnostic"), None);
+}
+
+#[test]
+fn d30_a_turn_that_is_cancelled_takes_its_round_along() {
+    let branches = [alternative("a"), alternative("b")];
+    let (_world, mock, mut client) = stage([call("d1", "deliberate", &asked(&branches))]);
+    mock.add_when(ALTERNATIVE, Answer::stream().delta("I think").hold());
+    mock.add_when(ALTERNATIVE, Answer::stream().delta("I think").hold());
+    client.prompt("s", "Go.");
+    mock.wait_for_requests(3);
+    assert_eq!(client.request("session/cancel", json!({ "sessionId": "s" }))["cancelled"], true);
+    assert_eq!(client.rest("s")["outcome"]["kind"], "aborted");
+    assert_eq!(reasons(&outcomes(&mut client)), ["aborted"; 2]);
+    let results = of_type(&mut client, "tool/result");
+    assert_eq!(results[0]["error"]["code"], "ABORTED");
+    assert!(results[0]["message"].to_string().contains("deliberation aborted"), "{results:?}");
+    mock.wait_until_closed();
+    until("children to be gone", || loaded(&mut client) == 1);
+}
+
+#[test]
+fn one_branch_can_be_cancelled_and_the_others_go_on() {
+    let branches = [alternative("stays"), alternative("goes")];
+    let (_world, mock, mut client) =
+        stage([call("d1", "deliberate", &asked(&branches)), say("Done.")]);
+    let packet = nothing("independent-alternative");
+    mock.add_when(
+        "## Focus\\n\\nfocus of stays\\n",
+        Answer::stream()
+            .pause()
+            .tool_call(0, "p", "structured_output", &packet.to_string())
+            .finish("tool_calls")
+            .done(),
+    );
+    mock.add_when("## Focus\\n\\nfocus of goes\\n", Answer::stream().delta("I think").hold());
+    let message = client.prompt("s", "Go.");
+    mock.wait_for_requests(3);
+    let round = client.event_of("s", "deliberation/started")["data"]["roundId"].clone();
+    let wrong = client.refused("deliberate/cancel", json!({ "roundId": round, "label": "nobody" }));
+    assert_eq!(wrong["data"]["kind"], "roundNotFound");
+    client.request("deliberate/cancel", json!({ "roundId": round, "label": "goes" }));
+    client.event("s", "the branch to come out", |event| {
+        event["data"]["label"] == "goes" && event["data"]["stopReason"] == "aborted"
+    });
+    mock.release();
+    client.request("session/wait", json!({ "sessionId": "s", "messageId": message }));
+    assert_eq!(reasons(&outcomes(&mut client)), ["completed", "aborted"]);
+    assert_eq!(client.request("deliberate/cancel", json!({ "roundId": round })), json!({}));
+    let unknown = client.refused("deliberate/cancel", json!({ "roundId": "nothing" }));
+    assert_eq!(unknown["data"]["kind"], "roundNotFound");
+}
+
+#[test]
+fn a_server_that_is_shut_down_ends_its_rounds() {
+    let (world, mock, mut client) = stage([call("d1", "deliberate", &asked(&[alternative("a")]))]);
+    mock.add_when(ALTERNATIVE, Answer::stream().delta("I think").hold());
+    client.prompt("s", "Go.");
+    mock.wait_for_requests(2);
+    client.shut_down();
+    mock.wait_until_closed();
+    let log = dsh_tests::check_log::read(&world.log("s"));
+    let last = log.events.iter().rfind(|event| event["type"] == "deliberation/settled").unwrap();
+    assert_eq!(last["data"]["outcomes"][0]["stopReason"], "aborted");
+}
+
+#[test]
+fn two_sessions_deliberate_side_by_side() {
+    let (_world, mock, mut client) = stage([]);
+    client.session("t");
+    for session in ["s", "t"] {
+        let mut own = asked(&[alternative("other")]);
+        own["goal"] = format!("GOAL-OF-{session}").into();
+        mock.add_when(&format!("PROMPT-OF-{session}"), call("d1", "deliberate", &own));
+        let answer = Answer::stream()
+            .pause()
+            .tool_call(0, "p", "structured_output", &nothing("independent-alternative").to_string())
+            .finish("tool_calls")
+            .done();
+        mock.add_when(&format!("## Decision question\\n\\nGOAL-OF-{session}"), answer);
+        mock.add_when(&format!("PROMPT-OF-{session}"), say("Done."));
+    }
+    let s = client.prompt("s", "PROMPT-OF-s");
+    let t = client.prompt("t", "PROMPT-OF-t");
+    mock.wait_for_requests(4);
+    mock.release();
+    mock.release();
+    for (session, message) in [("s", s), ("t", t)] {
+        let params = json!({ "sessionId": session, "messageId": message });
+        assert_eq!(client.request("session/wait", params)["outcome"]["kind"], "completed");
+        let settled = client.log(session);
+        let settled = settled.iter().find(|event| event["type"] == "deliberation/settled").unwrap();
+        assert_eq!(settled["data"]["outcomes"][0]["stopReason"], "completed");
+    }
+}
