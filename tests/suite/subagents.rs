@@ -6,6 +6,8 @@ use dsh_tests::client::Client;
 use dsh_tests::world::{World, until};
 use serde_json::{Value, json};
 
+mod contract;
+
 fn say(text: &str) -> Answer {
     Answer::stream().delta(text).finish("stop").done()
 }
@@ -331,7 +333,7 @@ fn a_route_and_a_persona_of_its_own_are_kept_and_a_forced_model_does_not_overrid
 
 #[test]
 fn a_child_asks_what_its_parent_asks_now() {
-    let (_world, mock, mut client) =
+    let (_world, mock, client) =
         stage([say("First."), delegate("Work."), say("Done."), say("Fine.")]);
     client.shut_down();
     let world = World::new();
