@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use dsh_agent::hooks::{HOOKS, PRE_EXECUTE, PRE_STEP, RESULT, TURN_STOPPING};
 use dsh_agent::host::Observer as _;
 use dsh_agent::prompt::{SYSTEM_PROMPT, Section, SystemPrompt};
+use dsh_agent::subagents::{SUBAGENTS, Subagents};
 use dsh_agent::tool::{Tool, ToolContext, ToolFailure, ToolOutput};
 use dsh_agent::tools::{TOOLS, Tools};
 use dsh_kernel::hooks::Position;
@@ -195,12 +196,14 @@ struct Registries {
     tools: Option<Arc<Tools>>,
     models: Option<Arc<Models>>,
     prompt: Option<Arc<SystemPrompt>>,
+    subagents: Option<Arc<Subagents>>,
 }
 
 impl Registries {
     fn of(kernel: &Kernel) -> Self {
         let (tools, models) = (kernel.get(&TOOLS), kernel.get(&LLM));
-        Self { tools, models, prompt: kernel.get(&SYSTEM_PROMPT) }
+        let (prompt, subagents) = (kernel.get(&SYSTEM_PROMPT), kernel.get(&SUBAGENTS));
+        Self { tools, models, prompt, subagents }
     }
 
     /// Which of these names are taken, each with the registry. A name is taken if nobody else gets it.
@@ -216,6 +219,8 @@ impl Registries {
         }
         let tools = self.tools.iter().flat_map(|tools| tools.list());
         taken.extend(tools.map(|tool| format!("tool {}", tool.definition.name)));
+        let subagents = self.subagents.iter().flat_map(|subagents| subagents.names());
+        taken.extend(subagents.map(|name| format!("subagent-provider {name}")));
         taken
     }
 }
@@ -285,7 +290,7 @@ async fn every_row_takes_exactly_its_entries_out_of_every_registry_and_brings_th
     for (entry, owners) in &all {
         assert_eq!(owners.len(), 1, "{entry} is of {owners:?}");
     }
-    for kind in ["adapter", "hook", "section", "service", "tool"] {
+    for kind in ["adapter", "hook", "section", "service", "subagent-provider", "tool"] {
         assert!(all.keys().filter(|entry| entry.starts_with(kind)).count() > 1, "{kind}: {all:?}");
     }
     for row in &rows {
@@ -306,6 +311,10 @@ async fn every_row_takes_exactly_its_entries_out_of_every_registry_and_brings_th
         }
         let mut left = all.clone();
         left.retain(|_, owners| !down.contains(&owners[0]));
+        if down.contains("subagent-spawn") {
+            // It is not offered while nobody starts what it asks for.
+            left.remove("tool subagent");
+        }
         assert_eq!(entries(&kernel, &names), left, "without `{id}`");
         // Whoever holds a registry of before finds nothing more in it than the tree has.
         let held: BTreeSet<String> = left.into_keys().collect();
