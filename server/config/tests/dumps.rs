@@ -142,7 +142,7 @@ fn the_default_is_the_bundles_alone() {
     let world = World::with_home_patch("- id: fs\n  disabled: true\n- insert: [{id: x}]\n");
     let composed = world.compose("editor", &[]);
     let text = dump(&composed, DumpOptions { origin: true, default: true });
-    expect![[r"
+    expect![[r#"
         - insert:
             # origin: bundle dsh-base
             - id: llm
@@ -195,6 +195,12 @@ fn the_default_is_the_bundles_alone() {
               name: agents
             - id: agent-loop
               name: agent-loop
+            - id: subagents
+              name: subagents
+            - id: subagent-spawn
+              name: subagent-spawn
+            - id: subagent-fork
+              name: subagent-fork
             - id: fs
               name: fs
             - id: tool-read
@@ -203,7 +209,27 @@ fn the_default_is_the_bundles_alone() {
               name: tool-grep
             - id: tool-glob
               name: tool-glob
-    "]]
+            - id: tool-subagent
+              name: tool-subagent
+            # origin: bundle dsh-deliberation
+            - id: subagent-mid-fork-step-family-in-process
+              name: dsh-deliberation/mid-fork-provider
+              config:
+                providerName: mid-fork-step
+                window: recent-steps
+                maxRecentSteps: 8
+                mask: reasoning-only
+                maxSnapshotChars: 65536
+                maxSnapshotImages: 20
+            - id: subagent-mid-fork-current-turn-in-process
+              name: dsh-deliberation/mid-fork-provider
+              config:
+                providerName: mid-fork-current-turn
+                window: current-turn
+                mask: reasoning-only
+                maxSnapshotChars: 65536
+                maxSnapshotImages: 20
+    "#]]
     .assert_eq(&text);
 }
 
