@@ -53,11 +53,9 @@ fn messages(mock: &MockModel, at: usize) -> Vec<Value> {
 
 /// The text of a message.
 fn text(message: &Value) -> String {
-    match &message["content"] {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
-        other => panic!("{other}"),
-    }
+    let content = &message["content"];
+    let parts = content.as_array().into_iter().flatten().map(|part| &part["text"]);
+    [content].into_iter().chain(parts).filter_map(Value::as_str).collect()
 }
 
 fn children(client: &mut Client) -> usize {

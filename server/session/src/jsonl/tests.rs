@@ -20,6 +20,7 @@ fn header(id: &str) -> FileHeader {
         parent_session: None,
         seed_length: None,
         origin: None,
+        delegation_depth: None,
         additional_workspaces: Vec::new(),
         other: BTreeMap::new(),
     }
