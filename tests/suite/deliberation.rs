@@ -7,6 +7,7 @@ use dsh_tests::client::Client;
 use dsh_tests::world::World;
 use serde_json::{Value, json};
 
+mod images;
 mod isolation;
 mod person;
 mod round;

@@ -10,6 +10,7 @@ use dsh_agent::hooks::{
     EXECUTE, GoOn, HOOKS, PRE_EXECUTE, PRE_STEP, RESULT, Refusal, Rejection, TURN_STOPPING,
 };
 use dsh_agent::host::{HOST, Host, Observer, time_ordered_ids};
+use dsh_agent::subagents::provider::{PROVIDER_ADDED, PROVIDER_REMOVED};
 use dsh_agent::wait::wait;
 use dsh_kernel::hooks::Position;
 use dsh_kernel::plugin::{Plugin, Row, StartError};
@@ -128,6 +129,9 @@ fn start_listener(context: Context, _: Value) -> BoxFuture<'static, Result<(), S
             heard.hear(format!("{} error={}", event.name, event.outcome.is_error));
             async { Err("observers may fail".to_owned()) }
         })?;
+        for hook in [PROVIDER_ADDED, PROVIDER_REMOVED] {
+            hook.listen(&context, Position::Last, |_| async { Ok(()) })?;
+        }
         TURN_STOPPING.listen(&context, Position::Last, move |event| {
             script.hear(format!("stops after {} rounds", event.rounds));
             let said = prompted.lock().unwrap().clone();

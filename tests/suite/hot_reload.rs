@@ -52,18 +52,24 @@ fn a_tool_goes_with_two_lines_and_comes_back_with_their_removal() {
     let mut client = world.ask(&mock);
     client.session("s");
     client.complete("s", "First.");
-    assert_eq!(offered(&mock), ["glob", "grep", "read"]);
+    assert_eq!(offered(&mock), ["deliberate", "glob", "grep", "read", "subagent"]);
     let told = changed(&client, || fs::write(patch(&world), WITHOUT_GREP).unwrap());
     assert_eq!(told["ok"], true, "{told}");
     client.complete("s", "Second.");
     assert_eq!(
         (offered(&mock), tools(&mut client)),
-        (names(&["glob", "read"]), names(&["glob", "read"]))
+        (
+            names(&["deliberate", "glob", "read", "subagent"]),
+            names(&["deliberate", "glob", "read", "subagent"])
+        )
     );
     let told = changed(&client, || fs::remove_file(patch(&world)).unwrap());
     assert_eq!(told["ok"], true, "{told}");
     client.complete("s", "Third.");
-    assert_eq!((offered(&mock), tools(&mut client).len()), (names(&["glob", "grep", "read"]), 3));
+    assert_eq!(
+        (offered(&mock), tools(&mut client).len()),
+        (names(&["deliberate", "glob", "grep", "read", "subagent"]), 5)
+    );
     assert_eq!(check_requests(&mut client, "s", &mock), 3);
     client.shut_down();
 }
@@ -86,7 +92,7 @@ fn a_file_is_created_edited_broken_repaired_and_deleted_and_the_last_good_tree_s
     assert!(!world.home().join("cordis.patch.yml").exists());
     let write = |text: &str| fs::write(patch(&world), text).unwrap();
     assert_eq!(changed(&client, || write(WITHOUT_GREP))["ok"], true);
-    assert_eq!(tools(&mut client), ["glob", "read"]);
+    assert_eq!(tools(&mut client), ["deliberate", "glob", "read", "subagent"]);
     let broken = [
         ("- id: tool-grep\n  disabled: true\n- id: [\n", "cordis.patch.yml"),
         ("", "expected a list"),
@@ -99,7 +105,11 @@ fn a_file_is_created_edited_broken_repaired_and_deleted_and_the_last_good_tree_s
         assert_eq!(told["ok"], false, "{told}");
         let problem = told["problems"].to_string();
         assert!(problem.contains(expected), "{problem}");
-        assert_eq!(tools(&mut client), ["glob", "read"], "after {text:?}");
+        assert_eq!(
+            tools(&mut client),
+            ["deliberate", "glob", "read", "subagent"],
+            "after {text:?}"
+        );
         let told = client.request("config/reload", json!({}));
         assert_eq!(
             (&told["ok"], &told["problems"][0]["severity"]),
@@ -107,14 +117,14 @@ fn a_file_is_created_edited_broken_repaired_and_deleted_and_the_last_good_tree_s
         );
     }
     assert_eq!(changed(&client, || write("- id: tool-read\n  disabled: true\n"))["ok"], true);
-    assert_eq!(tools(&mut client), ["glob", "grep"]);
+    assert_eq!(tools(&mut client), ["deliberate", "glob", "grep", "subagent"]);
     let told = changed(&client, || {
         fs::remove_dir_all(world.home().join("profiles"))
             .or_else(|_| fs::remove_file(patch(&world)))
             .unwrap();
     });
     assert_eq!(told["ok"], true);
-    assert_eq!(tools(&mut client), ["glob", "grep", "read"]);
+    assert_eq!(tools(&mut client), ["deliberate", "glob", "grep", "read", "subagent"]);
     client.complete("s", "Is anything here?");
     client.shut_down();
 }
@@ -136,14 +146,21 @@ fn a_running_turn_ends_with_the_tools_that_it_began_with() {
     client.prompt("s", "Look.");
     client.text("s", "Looking.");
     let told = changed(&client, || fs::write(patch(&world), WITHOUT_GREP).unwrap());
-    assert_eq!((&told["ok"], tools(&mut client)), (&json!(true), names(&["glob", "read"])));
+    assert_eq!(
+        (&told["ok"], tools(&mut client)),
+        (&json!(true), names(&["deliberate", "glob", "read", "subagent"]))
+    );
     mock.release();
     assert_eq!(client.rest("s")["text"], "Found.");
-    assert_eq!(offered(&mock), ["glob", "grep", "read"], "the second step of the same turn");
+    assert_eq!(
+        offered(&mock),
+        ["deliberate", "glob", "grep", "read", "subagent"],
+        "the second step of the same turn"
+    );
     let result = client.event_of("s", "tool/result")["data"].to_string();
     assert!(result.contains("a.txt"), "{result}");
     client.complete("s", "Again.");
-    assert_eq!(offered(&mock), ["glob", "read"]);
+    assert_eq!(offered(&mock), ["deliberate", "glob", "read", "subagent"]);
     assert_eq!(check_requests(&mut client, "s", &mock), 3);
     client.shut_down();
 }
@@ -169,7 +186,7 @@ fn what_a_turn_stands_on_is_replaced_after_it_and_nobody_misses_an_event() {
         client.request("session/get", json!({ "sessionId": "s" }))["session"]["status"],
         "running"
     );
-    assert_eq!(tools(&mut client).len(), 3);
+    assert_eq!(tools(&mut client).len(), 5);
     mock.release();
     assert_eq!(client.result(reloading)["ok"], true);
     client.event("s", "the turn's end", |event| event["type"] == "turn/end");
@@ -213,7 +230,7 @@ fn a_server_that_began_with_a_broken_file_says_what_is_wrong_until_it_is_mended(
     assert_eq!((&problem["line"], &problem["severity"]), (&json!(2), &json!("error")), "{problem}");
     fs::write(patch(&world), WITHOUT_GREP).unwrap();
     client.session("s");
-    assert_eq!(tools(&mut client), ["glob", "read"]);
+    assert_eq!(tools(&mut client), ["deliberate", "glob", "read", "subagent"]);
     client.shut_down();
 }
 

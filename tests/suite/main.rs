@@ -26,6 +26,7 @@ mod lsp_flow;
 mod lsp_framing;
 mod lsp_life;
 mod main_path;
+mod mid_fork;
 mod model_answers;
 mod model_failures;
 mod model_list;

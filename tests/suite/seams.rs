@@ -279,8 +279,10 @@ async fn another_system_prompt_is_what_the_model_is_sent() {
     let swapped = swap("system-prompt", plugin).await;
     let agent = swapped.session().await;
     answer(&agent, "Hello.").await;
-    let system = agent.log().read(|fold| fold.header.clone().unwrap().system);
-    assert_eq!(system.as_deref(), Some("You keep a lighthouse."));
+    let system = agent.log().read(|fold| fold.header.clone().unwrap().system).unwrap();
+    // Rows that have something to say say it there, too.
+    assert!(system.starts_with("You keep a lighthouse.\n\n# Deliberation\n"), "{system}");
+    assert!(!system.contains("dsh-ls"), "{system}");
     swapped.close().await;
 }
 
@@ -328,7 +330,7 @@ async fn another_registry_of_tools_is_what_rows_add_to_and_models_are_told_of() 
     answer(&agent, "Hello.").await;
     let sent = agent.log().read(|fold| fold.header.clone().unwrap().tools.unwrap());
     let names: Vec<&str> = sent.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(names, ["bell", "glob", "grep", "read"]);
+    assert_eq!(names, ["bell", "deliberate", "glob", "grep", "read", "subagent"]);
     swapped.close().await;
 }
 

@@ -6,6 +6,8 @@ use dsh_tests::client::Client;
 use dsh_tests::world::{World, until};
 use serde_json::{Value, json};
 
+mod contract;
+
 fn say(text: &str) -> Answer {
     Answer::stream().delta(text).finish("stop").done()
 }
@@ -109,7 +111,10 @@ fn a_subagent_works_in_a_session_of_its_own_and_its_answer_comes_back() {
         assert!(messages[0]["content"].as_str().unwrap().contains("You are a subagent"), "{body}");
         assert_eq!(messages[1]["content"], "Read a.txt and say what it holds.");
         assert_eq!(body["model"], "mock", "its parent's model");
-        assert_eq!(tools(body), tools(&bodies[0]), "its parent's tools");
+        let mut of_parent = tools(&bodies[0]);
+        // Children do not deliberate.
+        of_parent.retain(|name| name != "deliberate");
+        assert_eq!(tools(body), of_parent, "its parent's tools");
     }
     let child = child(&mut client);
     let info = client.request("session/get", json!({ "sessionId": child }))["session"].clone();
@@ -238,4 +243,199 @@ fn a_crash_while_a_child_works_leaves_both_logs_loadable() {
     assert_eq!(client.complete("s", "Go on.")["text"], "I see.");
     let info = client.request("session/get", json!({ "sessionId": child }))["session"].clone();
     assert_eq!((&info["origin"], &info["parentSessionId"]), (&json!("subagent"), &json!("s")));
+}
+
+/// The patch of a home whose `subagent` tool is configured like this.
+fn configured(config: &str) -> String {
+    format!("- id: tool-subagent\n  merge: {config}\n")
+}
+
+#[test]
+fn a_child_stands_no_deeper_than_it_may_and_is_not_offered_what_it_could_not_use() {
+    let (_world, mock, mut client) = stage_with(
+        &configured("{ maxDepth: 2 }"),
+        [delegate("Delegate."), delegate("Work."), say("Leaf."), say("Middle."), say("Top.")],
+    );
+    assert_eq!(client.complete("s", "Go.")["text"], "Top.");
+    let bodies: Vec<Value> = mock.requests().iter().map(body).collect();
+    let offered = |body: &Value| tools(body).contains(&"subagent".to_owned());
+    assert_eq!(bodies.iter().map(offered).collect::<Vec<_>>(), [true, true, false, true, true]);
+    let all = children(&mut client);
+    let parents: Vec<&str> =
+        all.iter().map(|child| child["parentSessionId"].as_str().unwrap()).collect();
+    assert_eq!(parents, ["s", all[0]["sessionId"].as_str().unwrap()]);
+    until("the children to be unloaded", || loaded(&mut client) == 1);
+}
+
+#[test]
+fn a_tool_that_is_not_offered_cannot_be_called_either() {
+    let (_world, _mock, mut client) = stage_with(
+        &configured("{ maxDepth: 1 }"),
+        [delegate("Delegate."), delegate("Deeper."), say("I could not."), say("Fine.")],
+    );
+    client.complete("s", "Go.");
+    let child = child(&mut client);
+    let results = of_type(&mut client, &child, "tool/result");
+    assert_eq!(results[0]["error"]["code"], "UNKNOWN_TOOL");
+    assert_eq!(outcome(&mut client).1, "I could not.");
+}
+
+#[test]
+fn a_filter_hides_and_refuses_and_says_what_it_misses() {
+    let (_world, mock, mut client) = stage_with(
+        &configured("{ toolFilter: { allow: [read, nope, grep], deny: [grep, neither] } }"),
+        [
+            delegate("Look."),
+            call("glob", &json!({ "pattern": "*" })),
+            call("read", &json!({ "file_path": "a.txt" })),
+            say("alpha"),
+            say("Fine."),
+        ],
+    );
+    client.complete("s", "Go.");
+    let bodies: Vec<Value> = mock.requests().iter().map(body).collect();
+    assert_eq!(tools(&bodies[1]), ["read"]);
+    let child = child(&mut client);
+    let results = of_type(&mut client, &child, "tool/result");
+    let codes: Vec<&Value> = results.iter().map(|result| &result["error"]["code"]).collect();
+    assert_eq!(codes, [&json!("UNKNOWN_TOOL"), &Value::Null]);
+    let (code, text) = outcome(&mut client);
+    assert_eq!(code, Value::Null);
+    assert!(text.contains("`nope`") && !text.contains("neither"), "{text}");
+    // It was ended and loaded again to be read: it has no more tools than it had.
+    mock.add(say("Still here."));
+    client.complete(&child, "And now?");
+    assert_eq!(tools(&body(mock.requests().last().unwrap())), ["read"]);
+}
+
+#[test]
+fn an_empty_list_of_tools_means_none() {
+    let (_world, mock, mut client) = stage_with(
+        &configured("{ toolFilter: { allow: [] } }"),
+        [delegate("Think."), say("Hm."), say("Fine.")],
+    );
+    client.complete("s", "Go.");
+    assert!(tools(&body(&mock.requests()[1])).is_empty());
+}
+
+#[test]
+fn a_route_and_a_persona_of_its_own_are_kept_and_a_forced_model_does_not_override_them() {
+    let config =
+        "{ agentOptions: { model: strong, maxTokens: 77 }, persona: You doubt everything. }";
+    let (_world, mock, mut client) =
+        stage_with(&configured(config), [delegate("Think."), say("Hm."), say("Fine.")]);
+    client.complete("s", "Go.");
+    let bodies: Vec<Value> = mock.requests().iter().map(body).collect();
+    assert_eq!((&bodies[0]["model"], &bodies[1]["model"]), (&json!("mock"), &json!("strong")));
+    assert!(bodies[1].to_string().contains("77"), "{}", bodies[1]);
+    let system = bodies[1]["messages"][0]["content"].as_str().unwrap();
+    assert!(system.contains("You doubt everything."), "{system}");
+    let all = children(&mut client);
+    assert_eq!(all[0]["model"], json!({ "provider": "local", "model": "strong" }));
+}
+
+#[test]
+fn a_child_asks_what_its_parent_asks_now() {
+    let (_world, mock, client) =
+        stage([say("First."), delegate("Work."), say("Done."), say("Fine.")]);
+    client.shut_down();
+    let world = World::new();
+    let mut command = world.command(["rpc"]);
+    command.env("DSH_LS_LOCAL_URL", format!("{}/v1", mock.url()));
+    let mut client = Client::spawn(command);
+    client.initialize();
+    client.request("session/new", json!({ "sessionId": "s", "model": "local/one" }));
+    client.complete("s", "Hello.");
+    client.request("session/setModel", json!({ "sessionId": "s", "model": "local/two" }));
+    client.complete("s", "Go.");
+    let models: Vec<Value> =
+        mock.requests().iter().map(|request| body(request)["model"].clone()).collect();
+    assert_eq!(models, ["one", "two", "two", "two"]);
+}
+
+#[test]
+fn a_fork_knows_the_turns_that_have_ended_and_not_the_one_that_runs() {
+    let (world, mock, mut client) = stage_with(
+        &configured("{ provider: fork }"),
+        [say("I remember."), delegate("What did I ask?"), say("About apples."), say("Fine.")],
+    );
+    client.complete("s", "Apples?");
+    client.complete("s", "IN-FLIGHT");
+    let bodies: Vec<Value> = mock.requests().iter().map(body).collect();
+    let said: Vec<&str> = bodies[2]["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .skip(1)
+        .map(|message| message["content"].as_str().unwrap())
+        .collect();
+    assert_eq!(said, ["Apples?", "I remember.", "What did I ask?"]);
+    let child = child(&mut client);
+    let got = client.request("session/get", json!({ "sessionId": child }));
+    assert_eq!(got["totals"]["requests"], 1, "what it inherited cost its parent");
+    assert_eq!(got["session"]["title"], "a small task");
+    assert_eq!(got["queue"], json!({ "nextStep": [], "nextTurn": [] }));
+    client.shut_down();
+    let log = dsh_tests::check_log::read(&world.log(&child));
+    let parent = dsh_tests::check_log::read(&world.log("s"));
+    let inherited = usize::try_from(log.header["seedLength"].as_u64().unwrap()).unwrap();
+    assert_eq!(log.events[..inherited], parent.events[..inherited]);
+    assert_eq!(log.events[inherited - 1]["type"], "turn/end");
+    assert_eq!(log.events[inherited]["type"], "session/end-seed");
+}
+
+#[test]
+fn a_fork_does_not_take_what_waits_in_its_parent() {
+    let slow = Answer::stream().delta("Half").pause().delta(" done.").finish("stop").done();
+    let (_world, mock, mut client) = stage_with(
+        &configured("{ provider: fork }"),
+        [slow, delegate("Work."), say("Done."), say("Fine.")],
+    );
+    client.prompt("s", "First.");
+    client.text("s", "Half");
+    // It waits while the first turn ends, and starts the second.
+    let second = client.prompt("s", "Second.");
+    mock.release();
+    let params = json!({ "sessionId": "s", "messageId": second });
+    assert_eq!(client.request("session/wait", params)["text"], "Fine.");
+    let child = child(&mut client);
+    assert!(!client.conversation(&child).iter().any(|said| said.contains("Second.")));
+    let starts = of_type(&mut client, &child, "turn/start");
+    assert_eq!(starts.len(), 2, "the inherited turn and its own: {starts:?}");
+}
+
+#[test]
+fn a_model_that_fails_in_a_child_is_an_error_of_the_call_in_fixed_words() {
+    let failing = || Answer::status(401).json(&json!({ "error": { "message": "PRIVATE-WORDS" } }));
+    let (_world, _mock, mut client) = stage([delegate("Work."), failing(), say("I see.")]);
+    client.complete("s", "Go.");
+    let (code, text) = outcome(&mut client);
+    assert_eq!(code, "SUBAGENT_FAILED");
+    assert!(text.contains("AUTH") && !text.contains("PRIVATE-WORDS"), "{text}");
+    let finished = client.notification("subagent/finished", |_| true);
+    assert_eq!(finished["stopReason"], "error");
+}
+
+#[test]
+fn a_person_cannot_call_for_an_agent() {
+    let (_world, _mock, mut client) = stage([]);
+    let arguments = json!({ "description": "x", "prompt": "Work." });
+    let result = client.request("tool/call", json!({ "name": "subagent", "arguments": arguments }));
+    assert_eq!(result["error"]["code"], "SUBAGENT_FAILED", "{result}");
+    assert!(children(&mut client).is_empty());
+}
+
+#[test]
+fn without_its_provider_the_tool_is_not_offered_and_comes_back_with_it() {
+    let (world, mock, mut client) = stage([say("One."), say("Two."), say("Three.")]);
+    client.complete("s", "Go.");
+    let patch = world.home().join("cordis.patch.yml");
+    for (text, id) in [("- id: subagent-spawn\n  disabled: true\n", "Go."), ("[]\n", "Again.")] {
+        std::fs::write(&patch, text).unwrap();
+        client.request("config/reload", json!({}));
+        client.complete("s", id);
+    }
+    let bodies: Vec<Value> = mock.requests().iter().map(body).collect();
+    let offered = |body: &Value| tools(body).contains(&"subagent".to_owned());
+    assert_eq!(bodies.iter().map(offered).collect::<Vec<_>>(), [true, false, true]);
 }

@@ -83,7 +83,8 @@ impl Commands {
     /// Adds a command for as long as the registration is kept.
     pub fn register(&self, command: Arc<dyn Command>) -> Result<Registration, Taken> {
         let name = command.info().name.clone();
-        self.commands.register(&name, command)
+        let registration = self.commands.register(&name, command)?;
+        Ok(Registration::named(format!("command `/{name}`"), move || drop(registration)))
     }
 
     /// The commands by name.

@@ -53,7 +53,7 @@ impl Subagents {
         let registration = self.providers.register(&name, entry)?;
         self.changes.happened();
         let told = self.changes.on_removal();
-        Ok(Registration::named(format!("subagent provider `{name}`"), move || {
+        Ok(Registration::named(format!("`{name}`"), move || {
             drop(registration);
             told();
         }))

@@ -1,7 +1,7 @@
 //! A dump is a patch file that makes the same tree.
 
 use dsh_config::dump::{DumpOptions, dump, list_rows};
-use expect_test::expect;
+use expect_test::{expect, expect_file};
 use serde_json::json;
 
 use crate::world::{World, environment};
@@ -142,71 +142,7 @@ fn the_default_is_the_bundles_alone() {
     let world = World::with_home_patch("- id: fs\n  disabled: true\n- insert: [{id: x}]\n");
     let composed = world.compose("editor", &[]);
     let text = dump(&composed, DumpOptions { origin: true, default: true });
-    expect![[r#"
-        - insert:
-            # origin: bundle dsh-base
-            - id: llm
-              name: llm
-            - id: credentials
-              name: credentials
-            - id: llm-deepseek
-              name: openai-compatible
-              config:
-                provider: deepseek
-                dialect: deepseek
-                apiKey: DEEPSEEK_API_KEY
-                models:
-                  - id: deepseek-v4-flash
-                    contextWindow: 1000000
-                  - id: deepseek-v4-pro
-                    contextWindow: 1000000
-                  - id: deepseek-v4-flash-vision-exp
-                    contextWindow: 1000000
-                    input: [text, image]
-            - id: llm-openai
-              name: openai-compatible
-              config:
-                provider: openai
-                dialect: openai
-                apiKey: OPENAI_API_KEY
-            - id: llm-local
-              name: openai-compatible
-              config:
-                provider: local
-                dialect: ollama
-            - id: llm-offline
-              name: llm-offline
-            - id: llm-replay
-              name: llm-replay
-            - id: agent-default-model
-              name: agent-default-model
-              config:
-                provider: offline
-                model: retrieval
-            - id: session-store
-              name: session-store
-            - id: sessions
-              name: sessions
-            - id: system-prompt
-              name: system-prompt
-            - id: tools
-              name: tools
-            - id: agents
-              name: agents
-            - id: agent-loop
-              name: agent-loop
-            - id: fs
-              name: fs
-            - id: evidence
-              name: evidence
-            - id: tool-read
-              name: tool-read
-            - id: tool-grep
-              name: tool-grep
-            - id: tool-glob
-              name: tool-glob
-    "#]]
-    .assert_eq(&text);
+    expect_file!["default.yml"].assert_eq(&text);
 }
 
 #[test]

@@ -426,7 +426,9 @@ fn a_profile_of_ones_own_has_the_bundles_that_it_lists() {
     world.write("home/profiles/mine/cordis.patch.yml", "- insert: [{id: extra}]\n");
     let composed = world.compose("mine", &[]);
     assert!(composed.problems.is_empty(), "{:?}", composed.problems);
-    assert_eq!(composed.rows.len(), world.compose("editor", &[]).rows.len() + 1);
+    world.write("home/profiles/same/profile.yml", "bundles: [dsh-base]\n");
+    assert_eq!(composed.rows.len(), world.compose("same", &[]).rows.len() + 1);
+    assert!(composed.rows.len() < world.compose("editor", &[]).rows.len());
     assert_eq!(composed.defaults.len() + 1, composed.rows.len());
     assert!(world.compose("none", &[]).rows.is_empty());
 }

@@ -97,7 +97,8 @@ fn end_with(context: &Context, rounds: &Arc<Rounds>) -> Result<(), StartError> {
 /// Puts the tool up and takes it down as providers come and go.
 fn follow(context: &Context, gate: &Arc<Gate>) -> Result<(), StartError> {
     let closing = Arc::clone(gate);
-    context.on_dispose("the tool", move |_| async move { closing.close() })?;
+    context
+        .on_dispose(&format!("`{}`", gate.tool_name()), move |_| async move { closing.close() })?;
     for hook in [&PROVIDER_ADDED, &PROVIDER_REMOVED] {
         let gate = Arc::clone(gate);
         hook.listen(context, Position::Last, move |changed| {

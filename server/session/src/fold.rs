@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use dsh_protocol::content::{Usage, visible_text};
 use dsh_protocol::event::{
-    Event, EventData, InboxSpliced, MessageOutcomeKind, RequestContext, SubagentDescriptor,
+    DeliberationBranch, DeliberationStarted, Event, EventData, InboxSpliced, MessageOutcomeKind,
+    RequestContext, SubagentDescriptor,
 };
-use dsh_protocol::ids::{CallId, MessageId, ModelId};
+use dsh_protocol::ids::{CallId, MessageId, ModelId, SessionId};
 use dsh_protocol::session::{Header, Totals};
 use dsh_protocol::turn::TurnEnd;
 
@@ -69,6 +70,17 @@ pub struct OpenTurn {
     pub calls: Vec<OpenCall>,
     /// Messages that it took and that are not in the conversation yet.
     pub claimed: Vec<MessageId>,
+    /// Rounds of deliberation that its calls began and that have not come out.
+    pub rounds: Vec<OpenRound>,
+}
+
+/// A round that has not come out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenRound {
+    /// How it began.
+    pub started: DeliberationStarted,
+    /// The child agents that have started, by the label of their branch.
+    pub children: BTreeMap<String, SessionId>,
 }
 
 /// A turn's outcome.
@@ -180,6 +192,7 @@ impl Fold {
                     last_step: 0,
                     calls: Vec::new(),
                     claimed: Vec::new(),
+                    rounds: Vec::new(),
                 });
             }
             EventData::TurnEnd(end) => {
@@ -225,14 +238,24 @@ impl Fold {
                 self.forget_claimed(&outcome.message_id);
             }
             EventData::UserMessage(message) => self.forget_claimed(&message.id),
+            EventData::DeliberationStarted(started) => {
+                // A person's round belongs to no turn.
+                if let (Some(turn), Some(_)) = (&mut self.open_turn, started.turn) {
+                    let children = BTreeMap::new();
+                    turn.rounds.push(OpenRound { started: started.clone(), children });
+                }
+            }
+            EventData::DeliberationBranch(branch) => self.branch(branch),
+            EventData::DeliberationSettled(settled) => {
+                if let Some(turn) = &mut self.open_turn {
+                    turn.rounds.retain(|round| round.started.round_id != settled.round_id);
+                }
+            }
             EventData::AssistantChunk(_)
             | EventData::ModelRequest(_)
             | EventData::ModelRetry(_)
             | EventData::ModelRetryStarted(_)
             | EventData::EvidenceChecked(_)
-            | EventData::DeliberationStarted(_)
-            | EventData::DeliberationBranch(_)
-            | EventData::DeliberationSettled(_)
             | EventData::Unknown(_) => {}
         }
     }
@@ -272,6 +295,14 @@ impl Fold {
                 };
                 turn.calls.push(call);
             }
+        }
+    }
+
+    fn branch(&mut self, branch: &DeliberationBranch) {
+        let rounds = self.open_turn.iter_mut().flat_map(|turn| &mut turn.rounds);
+        let mut of_branch = rounds.filter(|round| round.started.round_id == branch.round_id);
+        if let (Some(round), Some(child)) = (of_branch.next(), &branch.child_session_id) {
+            round.children.insert(branch.label.clone(), child.clone());
         }
     }
 

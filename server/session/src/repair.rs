@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use dsh_protocol::content::ContentBlock;
+use dsh_protocol::deliberation::{BranchOutcome, Cleanup};
 use dsh_protocol::event::{
-    EventData, MessageOutcome, MessageOutcomeKind, Step, ToolResult, TurnEnded,
+    DeliberationSettled, EventData, MessageOutcome, MessageOutcomeKind, Step, ToolResult, TurnEnded,
 };
 use dsh_protocol::ids::MessageId;
 use dsh_protocol::message::{Message, Role, Source};
@@ -12,11 +13,11 @@ use dsh_protocol::tool::ToolError;
 use dsh_protocol::turn::TurnEnd;
 use dsh_protocol::workspace::ToolErrorCode;
 
-use crate::fold::{Fold, OpenCall, OpenTurn, Violation};
+use crate::fold::{Fold, OpenCall, OpenRound, OpenTurn, Violation};
 use crate::writer::{Draft, Writer};
 
-/// Closes the turn that a crash left open: each call without a result gets one that says whether it had
-/// begun, then the step ends; each message that the turn took and the model never saw gets an outcome, then the
+/// Closes the turn that a crash left open: its rounds come out as interrupted, each call without a
+/// result gets one that says whether it had begun, then the step ends; each message that the turn took and the model never saw gets an outcome, then the
 /// turn ends. All at the last event's time; a clean log is left alone.
 ///
 /// Must not run while a turn does.
@@ -40,6 +41,7 @@ fn drafts(writer: &Writer) -> Vec<Draft> {
                 EventData::StepStart(Step { turn: turn.turn, step: turn.last_step + 1 }).into(),
             );
         }
+        drafts.extend(turn.rounds.iter().map(interrupted));
         if let Some(step) = step {
             drafts.extend(turn.calls.iter().map(|call| outcome(turn, step, call)));
             drafts.push(EventData::StepEnd(Step { turn: turn.turn, step }).into());
@@ -50,6 +52,38 @@ fn drafts(writer: &Writer) -> Vec<Draft> {
         );
         drafts.into_iter().map(|draft: Draft| draft.at(time)).collect()
     })
+}
+
+/// The end of a round whose branches a crash took along.
+fn interrupted(round: &OpenRound) -> Draft {
+    let outcomes = round.started.branches.iter().map(|branch| {
+        let child_session_id = round.children.get(&branch.label).cloned();
+        BranchOutcome {
+            label: branch.label.clone(),
+            role: branch.role,
+            history: branch.history,
+            route: branch.route.clone(),
+            capability: branch.capability.clone(),
+            stop_reason: "interrupted".to_owned(),
+            cleanup: match child_session_id {
+                Some(_) => Cleanup::Abandoned,
+                None => Cleanup::NotStarted,
+            },
+            child_session_id,
+            degraded: Vec::new(),
+            history_window: None,
+            packet: None,
+            dropped_refs: None,
+            diagnostic: Some("The server stopped before the round came out.".to_owned()),
+            usage: None,
+        }
+    });
+    let settled = DeliberationSettled {
+        round_id: round.started.round_id.clone(),
+        call_id: round.started.call_id.clone(),
+        outcomes: outcomes.collect(),
+    };
+    EventData::DeliberationSettled(settled).into()
 }
 
 /// The outcome of a message that a crash left between the queue and the conversation.

@@ -14,6 +14,12 @@ fn missing() -> Vec<&'static str> {
     NAMES.into_iter().filter(|name| !is_here(name)).collect()
 }
 
+/// What is said besides that rows of the program are replaced.
+fn troubles(complaints: &str) -> Vec<&str> {
+    let says = |line: &&str| line.contains(": error: ") || line.contains(": warning: ");
+    complaints.lines().filter(says).collect()
+}
+
 #[test]
 fn it_is_dumped_with_every_row_whole() {
     let world = World::new();
@@ -21,7 +27,7 @@ fn it_is_dumped_with_every_row_whole() {
     for profile in ["editor", "headless", "web", "none"] {
         let arguments = ["config", "dump", "--profile", profile, "--patch", &founding];
         let (code, dump, complaints) = run(&world, &arguments);
-        assert_eq!((code, complaints.as_str()), (0, ""), "{profile}");
+        assert_eq!((code, troubles(&complaints)), (0, vec![]), "{profile}");
         for line in FOUNDING.lines().filter(|line| line.contains("- id: ")) {
             assert!(dump.contains(line), "{profile}: {line}");
         }
@@ -45,7 +51,7 @@ fn a_second_file_turns_the_review_on_and_changes_one_line() {
     );
     let off = run(&world, &["config", "dump", "--patch", &founding]);
     let on = run(&world, &["config", "dump", "--patch", &founding, "--patch", &on]);
-    assert_eq!((off.0, on.0, on.2.as_str()), (0, 0, ""));
+    assert_eq!((off.0, on.0, troubles(&on.2)), (0, 0, vec![]));
     let changed: Vec<_> = off.1.lines().zip(on.1.lines()).filter(|(off, on)| off != on).collect();
     let expected = ("          enabled: false", "          enabled: true");
     assert_eq!((changed, off.1.lines().count()), (vec![expected], on.1.lines().count()));

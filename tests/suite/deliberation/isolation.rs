@@ -163,3 +163,67 @@ fn two_sessions_deliberate_side_by_side() {
         assert_eq!(settled["data"]["outcomes"][0]["stopReason"], "completed");
     }
 }
+
+#[test]
+fn d8_3_what_a_child_inherited_proves_nothing_of_its_own_turn() {
+    let (_world, mock, mut client) = stage([
+        say("FIRST-ANSWER"),
+        call("d1", "deliberate", &asked(&[branch("audit", "trajectory-audit")])),
+        say("Done."),
+    ]);
+    let packet = nothing("trajectory-audit").to_string();
+    // The inherited turn has completed; the child's own one is cut off behind a whole packet.
+    mock.add_when(AUDIT, Answer::stream().delta(&packet).finish("length").done());
+    client.complete("s", "FIRST-QUESTION");
+    client.complete("s", "Go.");
+    let outcome = outcomes(&mut client).remove(0);
+    assert_eq!((&outcome["stopReason"], outcome.get("packet")), (&json!("max-tokens"), None));
+}
+
+#[test]
+fn a_round_that_a_crash_took_along_comes_out_as_interrupted() {
+    let branches = [alternative("a"), alternative("b")];
+    let (world, mock, mut client) = stage([call("d1", "deliberate", &asked(&branches))]);
+    mock.add_when("## Focus\\n\\nfocus of a\\n", Answer::stream().delta("I think").hold());
+    mock.add_when("## Focus\\n\\nfocus of b\\n", hand_in(&nothing("independent-alternative")));
+    client.prompt("s", "Go.");
+    client.event("s", "one branch to come out", |event| event["data"]["stopReason"] == "completed");
+    until("the log to be on disk", || {
+        let log = std::fs::read_to_string(world.log("s")).unwrap();
+        log.contains("\"stopReason\":\"completed\"")
+    });
+    client.kill();
+    let mut client = world.ask(&mock);
+    client.request("session/subscribe", json!({ "sessionId": "s", "after": -1 }));
+    client.event_of("s", "turn/end");
+    let found = outcomes(&mut client);
+    assert_eq!(reasons(&found), ["interrupted"; 2]);
+    assert_eq!((&found[0]["label"], &found[0]["cleanup"]), (&json!("a"), &json!("abandoned")));
+    assert!(found[0]["childSessionId"].is_string());
+    for outcome in &found {
+        // Whoever looks at a child that crashed closes its turn.
+        client.request("session/get", json!({ "sessionId": outcome["childSessionId"] }));
+    }
+}
+
+#[test]
+fn a_round_outlives_a_change_of_its_row() {
+    let (world, mock, mut client) =
+        stage([call("d1", "deliberate", &asked(&[alternative("a")])), say("Done.")]);
+    let packet = nothing("independent-alternative").to_string();
+    let answer = Answer::stream().pause().tool_call(0, "p", "structured_output", &packet);
+    mock.add_when(ALTERNATIVE, answer.finish("tool_calls").done());
+    let message = client.prompt("s", "Go.");
+    mock.wait_for_requests(2);
+    std::fs::create_dir_all(world.home()).unwrap();
+    let patch = "- id: tool-deliberation\n  merge: {toolName: fork_road}\n";
+    std::fs::write(world.home().join("cordis.patch.yml"), patch).unwrap();
+    let reloaded = client.request("config/reload", json!({}));
+    assert_eq!(reloaded["ok"], true, "{reloaded}");
+    until("the tool to have its new name", || {
+        client.request("tool/list", json!({})).to_string().contains("fork_road")
+    });
+    mock.release();
+    client.request("session/wait", json!({ "sessionId": "s", "messageId": message }));
+    assert_eq!(reasons(&outcomes(&mut client)), ["completed"]);
+}

@@ -17,7 +17,13 @@ fn played() -> (World, MockModel, Client) {
         say("LAST-ANSWER"),
     ]);
     mock.add_when(ALTERNATIVE, hand_in(&nothing("independent-alternative")));
-    mock.add_when(AUDIT, hand_in(&update("trajectory-audit", "A test calls it too.")));
+    let found = update("trajectory-audit", "A test calls it too.").to_string();
+    let costly = Answer::stream()
+        .tool_call(0, "packet", "structured_output", &found)
+        .finish("tool_calls")
+        .usage(&json!({ "prompt_tokens": 70, "completion_tokens": 7 }))
+        .done();
+    mock.add_when(AUDIT, costly);
     mock.add_when(REVIEW, hand_in(&nothing("masked-review")));
     client.complete("s", "FIRST-QUESTION");
     assert_eq!(client.complete("s", "SECOND-QUESTION")["text"], "LAST-ANSWER");
@@ -114,7 +120,9 @@ fn d17_the_model_reads_the_packets_and_nothing_of_how_they_came_about() {
             },
         ]})
     );
-    for outcome in outcomes(&mut client) {
+    let outcomes = outcomes(&mut client);
+    assert_eq!(outcomes[1]["usage"], json!({ "inputTokens": 70, "outputTokens": 7 }));
+    for outcome in outcomes {
         assert_eq!(outcome["cleanup"], "completed");
         assert!(outcome["childSessionId"].is_string() && outcome["route"] == "same", "{outcome}");
     }

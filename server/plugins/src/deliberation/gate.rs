@@ -49,6 +49,11 @@ impl Gate {
         Self { config, subagents, tools, prompt, state: Mutex::default() }
     }
 
+    /// The tool's name.
+    pub(super) fn tool_name(&self) -> &str {
+        &self.config.tool_name
+    }
+
     /// Puts `tool` up if it can be, and whenever it can be from now on. An error says that providers are there which
     /// can never do.
     pub(super) fn open(&self, tool: Arc<dyn Tool>) -> Result<(), String> {

@@ -117,7 +117,8 @@ impl Verdict {
     /// Of a child that has ended. Its life is judged before its packet: a child that was cut off may hand in
     /// something well formed and half done.
     pub(super) fn of_result(result: RunResult, role: BranchRole) -> Self {
-        let usage = Some(result.usage.usage).filter(|_| result.usage.requests > 0);
+        // A provider that does not say what a request cost says nothing.
+        let usage = Some(result.usage.usage).filter(|usage| *usage != Usage::default());
         let ended_well = match result.stop_reason {
             StopReason::Completed => true,
             // A child that ended its own turn well and wrote its packet as text instead of handing it in.

@@ -160,7 +160,7 @@ fn expected(branches: &[(&str, &str, bool)]) -> Vec<(String, String, bool)> {
 async fn until(what: &str, holds: impl Fn() -> bool) {
     let waiting = async {
         while !holds() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
+            tokio::task::yield_now().await;
         }
     };
     tokio::time::timeout(Duration::from_secs(20), waiting)

@@ -72,21 +72,22 @@ fn review(own: &Value) -> Value {
     with("autoReview", Some(review))
 }
 
+/// Each configuration is refused, first of all with its text.
+fn check_refused(bad: &[(Value, &str)]) {
+    for (config, text) in bad {
+        let found = SPEC.problems(config);
+        let first = found.first().unwrap_or_else(|| panic!("{text}: {config} is accepted"));
+        assert_eq!(first.message, format!("tool-deliberation: {text}"), "{config}");
+    }
+}
+
 #[test]
-fn d27_each_bad_configuration_is_refused_with_its_text() {
+fn d27_names_and_limits_are_refused_with_their_text() {
     let recent = "maxRecentSteps must be a positive safe integer no greater than 32";
     let distinct =
         "freshProvider, forkProvider and the providers of midForkProvider must be distinct";
     let timeout = "branchTimeoutMs must be a positive safe integer no greater than 2147483647";
-    let no_routes = "routes must contain at least one model route";
-    let no_profiles = "capabilityProfiles must contain at least one capability profile";
-    let mut twice = good();
-    twice["routes"][1]["name"] = "same".into();
-    let mut profile_twice = good();
-    profile_twice["capabilityProfiles"][1]["name"] = "reason-only".into();
-    let mut neither = good();
-    neither["capabilityProfiles"][0].as_object_mut().unwrap().remove("allow");
-    let bad: [(Value, &str); 56] = [
+    check_refused(&[
         (with("freshProvider", Some(json!(" "))), "freshProvider must be non-empty"),
         (with("forkProvider", Some(json!(""))), "forkProvider must be non-empty"),
         (with("midForkProvider", Some(json!("\u{feff}"))), "midForkProvider must be non-empty"),
@@ -109,6 +110,21 @@ fn d27_each_bad_configuration_is_refused_with_its_text() {
         (with("branchTimeoutMs", Some(json!(0))), timeout),
         (with("branchTimeoutMs", Some(json!(2_147_483_648_u64))), timeout),
         (with("branchTimeoutMs", Some(json!("10s"))), timeout),
+        (with("toolName", Some(json!("a b"))), "toolName must be 1 to 64 of A-Z a-z 0-9 _ -"),
+    ]);
+}
+
+#[test]
+fn d27_routes_and_profiles_are_refused_with_their_text() {
+    let no_routes = "routes must contain at least one model route";
+    let no_profiles = "capabilityProfiles must contain at least one capability profile";
+    let mut twice = good();
+    twice["routes"][1]["name"] = "same".into();
+    let mut profile_twice = good();
+    profile_twice["capabilityProfiles"][1]["name"] = "reason-only".into();
+    let mut neither = good();
+    neither["capabilityProfiles"][0].as_object_mut().unwrap().remove("allow");
+    check_refused(&[
         (with("routes", Some(json!([]))), no_routes),
         (with("routes", Some(Value::Null)), no_routes),
         (with("routes", Some(json!("same"))), no_routes),
@@ -175,6 +191,12 @@ fn d27_each_bad_configuration_is_refused_with_its_text() {
             with("capabilityProfiles[0].allow", Some(json!(["deliberate"]))),
             "capability profile \"reason-only\" cannot allow recursive tool \"deliberate\"",
         ),
+    ]);
+}
+
+#[test]
+fn d27_the_automatic_review_is_refused_with_its_text() {
+    check_refused(&[
         (
             with("autoReview", Some(json!({ "scope": "some" }))),
             "autoReview.scope must be all-primary-turns or tool-bearing-turns",
@@ -199,13 +221,7 @@ fn d27_each_bad_configuration_is_refused_with_its_text() {
             review(&json!({ "capability": "other" })),
             "autoReview capability \"other\" is not configured",
         ),
-        (with("toolName", Some(json!("a b"))), "toolName must be 1 to 64 of A-Z a-z 0-9 _ -"),
-    ];
-    for (config, text) in bad {
-        let found = SPEC.problems(&config);
-        let first = found.first().unwrap_or_else(|| panic!("{text}: {config} is accepted"));
-        assert_eq!(first.message, format!("tool-deliberation: {text}"), "{config}");
-    }
+    ]);
 }
 
 #[test]
