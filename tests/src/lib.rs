@@ -25,5 +25,6 @@ pub mod world;
 pub mod check_log;
 pub mod rules;
 
+pub mod answers;
 pub mod script;
 pub mod seed;

@@ -12,6 +12,7 @@ mod agent_loop;
 mod bad_input;
 mod cancel;
 mod crash;
+mod evidence;
 mod fidelity;
 mod hooks;
 mod hot_reload;

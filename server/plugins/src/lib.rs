@@ -7,6 +7,7 @@ mod agent_default_model;
 mod agent_loop;
 mod agents;
 mod credentials;
+mod evidence;
 mod fs;
 mod llm;
 mod llm_offline;
@@ -30,6 +31,7 @@ pub const PLUGINS: &[Plugin] = &[
     agent_loop::PLUGIN,
     agents::PLUGIN,
     credentials::PLUGIN,
+    evidence::PLUGIN,
     fs::PLUGIN,
     llm::PLUGIN,
     llm_offline::PLUGIN,

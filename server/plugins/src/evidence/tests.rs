@@ -1,0 +1,1 @@
+//! What is a claim and what is none, and what becomes of each.
