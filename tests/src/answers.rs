@@ -119,7 +119,7 @@ fn faulty(tree: &Tree, seed: &mut Seed, sort: Sort) -> (String, Fault) {
         }
         Sort::WrongExtension => {
             let stem = file.path.rsplit_once('.').unwrap().0;
-            let path = format!("{stem}.{}", if file.path.ends_with(".rb") { "java" } else { "rb" });
+            let path = format!("{stem}.rb");
             let text = sentences::place_only(&path, file.definition(seed).0, seed);
             (text, fault(&path, &["missing-file"], None))
         }

@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 
 /// A file of a hundred numbered lines.
 fn numbered(name: &str) -> String {
-    (1..=100).map(|line| format!("let {name}_{line} = {line};\n")).collect()
+    let lines: Vec<String> = (1..=100).map(|line| format!("let {name}_{line} = {line};")).collect();
+    lines.join("\n") + "\n"
 }
 
 /// The model says one text; what was checked of it.

@@ -13,6 +13,7 @@ mod bad_input;
 mod cancel;
 mod crash;
 mod evidence;
+mod evidence_forms;
 mod fidelity;
 mod hooks;
 mod hot_reload;

@@ -277,10 +277,10 @@ impl Turn {
         let log = self.writer.log();
         let is_root = log.header().origin.is_none();
         let (at, answer, notes) = (self.at(step), log.read(last_answer), Notes::default());
-        let noted = notes.clone();
+        let from_listeners = notes.clone();
         let event = TurnStopping { at, cut, rounds, answer, is_root, notes, cancel };
         let decision = self.unless_cancelled(TURN_STOPPING.dispatch(hooks, event)).await?;
-        for data in noted.take() {
+        for data in from_listeners.take() {
             // A plugin that logs nonsense does not end the turn.
             if let Err(violation) = self.writer.append(data) {
                 tracing::error!(%violation, "what a plugin had to log");

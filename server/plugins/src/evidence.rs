@@ -91,23 +91,23 @@ fn start(
 }
 
 /// Checks the answer with which a turn is about to end.
-async fn turn_stops(checker: &Arc<Checker>, event: &TurnStopping, steer: bool) -> Option<GoOn> {
+async fn turn_stops(own: &Arc<Checker>, event: &TurnStopping, steer: bool) -> Option<GoOn> {
     let answer = event.answer.as_ref().filter(|_| event.is_root)?;
     let mut text = answer.text.as_str();
     if event.cut {
         // What the model's limit cut off may be half a citation.
         text = text.rfind('\n').map_or("", |end| &text[..end]);
     }
-    let checked = checker.check(text, event.cancel.clone()).await;
-    if checked.checked == 0 {
+    let Checked { checked, failures } = own.check(text, event.cancel.clone()).await;
+    if checked == 0 {
         return None;
     }
-    let told = (steer && !checked.failures.is_empty()).then(|| notice(&checked.failures));
+    let told = (steer && !failures.is_empty()).then(|| notice(&failures));
     event.notes.add(EventData::EvidenceChecked(EvidenceChecked {
         turn: event.at.turn,
         message_seq: answer.seq,
-        checked: checked.checked,
-        failures: checked.failures,
+        checked,
+        failures,
     }));
     let text = told?;
     Some(GoOn {

@@ -180,7 +180,7 @@ impl Checker {
         let Some(found) = self.namesakes(&missing, until, cancel).await else {
             // Whether there are any could not be found out.
             for path in missing {
-                by_path[path].iter().for_each(|at| verdicts[*at] = Verdict::Open);
+                set(verdicts, &by_path[path], &Verdict::Open);
             }
             return;
         };
@@ -197,16 +197,16 @@ impl Checker {
             }
             let of_path = &by_path[path];
             if namesakes.len() > MOST_NAMESAKES {
-                of_path.iter().for_each(|at| verdicts[*at] = Verdict::Open);
+                set(verdicts, of_path, &Verdict::Open);
                 continue;
             }
             groups
                 .extend(namesakes.into_iter().map(|namesake| (namesake.clone(), of_path.clone())));
         }
         // A claim that holds in one of them holds.
-        let of_groups: IndexSet<usize> =
+        let of_groups: Vec<usize> =
             groups.iter().flat_map(|(_, of_path)| of_path.clone()).collect();
-        of_groups.iter().for_each(|at| verdicts[*at] = Verdict::Open);
+        set(verdicts, of_groups.as_slice(), &Verdict::Open);
         self.judge_files(claims, groups, until, cancel, |at, verdict| {
             let is_better = match (&verdicts[at], &verdict) {
                 (Verdict::Open, _) | (_, Verdict::Holds) => true,
@@ -242,6 +242,12 @@ impl Checker {
         let walking = self.search.as_ref()?.glob(arguments, cancel.clone());
         let answer = tokio::time::timeout_at(until, walking).await.ok()?.ok()?;
         (!answer.value.truncated).then_some(answer.value.paths)
+    }
+}
+
+fn set(verdicts: &mut [Verdict], of: &[usize], verdict: &Verdict) {
+    for at in of {
+        verdicts[*at] = verdict.clone();
     }
 }
 

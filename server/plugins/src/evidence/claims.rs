@@ -268,8 +268,8 @@ fn of_word(paragraph: &str, piece: &Piece<'_>, items: &mut Vec<Item>) {
 fn is_plain_name(path: &str) -> bool {
     let Some((stem, extension)) = path.rsplit_once('.') else { return false };
     let is_script = ["js", "io", "net"].contains(&extension);
-    !words::is_ambiguous(extension)
-        && !(is_script && stem.starts_with(|char: char| char.is_uppercase()))
+    let is_product = is_script && stem.starts_with(char::is_uppercase);
+    !is_product && !words::is_ambiguous(extension)
 }
 
 /// Takes the lines of `a.rs (line 10)` and of `line 10 of a.rs`.

@@ -30,7 +30,6 @@ pub(super) fn judge(claim: &Claim, document: &Document) -> Option<EvidenceFailur
     }
     for quote in &claim.quotes {
         match find(quote, lines, document) {
-            Found::There => {}
             Found::Elsewhere(text, now) => {
                 return fail(EvidenceReason::QuoteMoved, Some(&text), Some(now));
             }
@@ -38,7 +37,7 @@ pub(super) fn judge(claim: &Claim, document: &Document) -> Option<EvidenceFailur
             Found::Nowhere(text) if document.is_complete => {
                 return fail(EvidenceReason::QuoteNotFound, Some(&text), None);
             }
-            Found::Nowhere(_) => {}
+            Found::There | Found::Nowhere(_) => {}
         }
     }
     let identifier = claim.identifier.as_deref()?;
@@ -108,7 +107,7 @@ fn find_inline(quote: &Quote, lines: Lines, document: &Document) -> Found {
             Found::Elsewhere(text, place.first)
         };
     }
-    if has_ellipsis(&text) && is_loose || is_loose && !is_statement(&text) {
+    if is_loose && (has_ellipsis(&text) || !is_statement(&text)) {
         return Found::There;
     }
     // `parse(input)` may only say which function is meant.
@@ -219,19 +218,23 @@ fn find_block(all: &[String], lines: Lines, document: &Document) -> Found {
         return Found::Elsewhere((*first_line).trim().to_owned(), place.first);
     }
     // Lines were left out, or one is not as it is in the file: each is looked for by itself.
-    // The longest one says most about where the block is from.
+    // The first one is where the block begins; the longest one says most about where it is from.
+    let mut first: Option<Lines> = None;
     let mut longest: Option<(usize, Lines)> = None;
     for line in block.iter().filter(|line| line.chars().any(char::is_alphanumeric)) {
-        match nearest_line(line, lines, document) {
-            Some(place) if longest.is_none_or(|(length, _)| line.len() > length) => {
-                longest = Some((line.len(), place));
+        let Some(place) = nearest_line(line, lines, document) else {
+            if is_remark(line) {
+                continue;
             }
-            Some(_) => {}
-            None if is_remark(line) => {}
-            None => return Found::Nowhere((*line).trim().to_owned()),
+            return Found::Nowhere((*line).trim().to_owned());
+        };
+        first = first.or(Some(place));
+        if longest.is_none_or(|(length, _)| line.len() > length) {
+            longest = Some((line.len(), place));
         }
     }
-    match longest.filter(|(_, place)| gap(*place, lines) > 0) {
+    let is_there = first.is_some_and(|place| gap(place, lines) == 0);
+    match longest.filter(|(_, place)| !is_there && gap(*place, lines) > 0) {
         Some((_, place)) => Found::Elsewhere((*first_line).trim().to_owned(), place.first),
         None => Found::There,
     }
@@ -256,7 +259,7 @@ fn nearest_line(line: &str, lines: Lines, document: &Document) -> Option<Lines> 
 
 /// Whether a line stands for lines that were left out.
 fn is_elision(line: &str) -> bool {
-    has_ellipsis(line) && !line.chars().any(|char| char.is_alphanumeric())
+    has_ellipsis(line) && !line.chars().any(char::is_alphanumeric)
         || is_remark(line) && has_ellipsis(line)
 }
 

@@ -51,7 +51,8 @@ pub(super) fn place(token: &str) -> Option<Place<'_>> {
 
 /// A token as path, lines and what is behind them.
 fn split(token: &str) -> Option<(&str, Vec<Lines>, &str)> {
-    if let Some((path, anchor)) = token.split_once('#') {
+    // `README.md:1:# Title` has its mark behind the place.
+    if let Some((path, anchor)) = token.split_once('#').filter(|(path, _)| !path.contains(':')) {
         let mut cursor = Cursor(anchor);
         let lines = if cursor.skip('L') { cursor.lines() } else { None };
         return Some((path, lines.unwrap_or_default(), ""));
@@ -122,13 +123,11 @@ impl Cursor<'_> {
             }
             self.skip(' ');
             self.skip('L');
-            match self.range() {
-                Some(range) => all.push(range),
-                None => {
-                    self.0 = before;
-                    return Some(all);
-                }
-            }
+            let Some(range) = self.range() else {
+                self.0 = before;
+                return Some(all);
+            };
+            all.push(range);
         }
     }
 
@@ -261,7 +260,9 @@ fn is_placeholder(path: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn read(token: &str) -> Option<(String, Vec<(u64, u64)>, bool)> {
+    type Read = (String, Vec<(u64, u64)>, bool);
+
+    fn read(token: &str) -> Option<Read> {
         let place = place(token)?;
         let lines = place.lines.iter().map(|lines| (lines.first, lines.last)).collect();
         Some((place.path, lines, place.is_sure))

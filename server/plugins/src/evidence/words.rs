@@ -70,15 +70,15 @@ fn holds(words: &str, word: &str) -> bool {
 }
 
 pub(super) fn is_extension(extension: &str) -> bool {
-    holds(EXTENSIONS, &extension) || holds(EXTENSIONS, &extension.to_ascii_lowercase())
+    holds(EXTENSIONS, extension) || holds(EXTENSIONS, &extension.to_ascii_lowercase())
 }
 
 pub(super) fn is_file_name(name: &str) -> bool {
-    holds(NAMES, &name)
+    holds(NAMES, name)
 }
 
 pub(super) fn is_ambiguous(extension: &str) -> bool {
-    holds(AMBIGUOUS, &extension)
+    holds(AMBIGUOUS, extension)
 }
 
 pub(super) fn is_object(stem: &str) -> bool {
@@ -87,7 +87,7 @@ pub(super) fn is_object(stem: &str) -> bool {
 
 /// Whether a path leads into a folder that need not be there until something is built.
 pub(super) fn is_built(path: &str) -> bool {
-    path.split('/').any(|component| holds(BUILT, &component))
+    path.split('/').any(|component| holds(BUILT, component))
 }
 
 pub(super) fn is_generic(identifier: &str) -> bool {
