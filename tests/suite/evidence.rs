@@ -345,3 +345,19 @@ fn a_hostile_answer_costs_little() {
         assert!(begun.elapsed().as_secs() < 20, "{}: {:?}", &text[..8], begun.elapsed());
     }
 }
+
+#[test]
+fn a_question_of_the_command_line_says_what_does_not_hold() {
+    let world = World::new();
+    world.file("a.rs", &numbered("a"));
+    let text = "`a.rs:20`: `let a_30 = 30;`, and `gone.rs:1`.";
+    let model = world.model(Script::new().say(text));
+    let output = world.run(["run", "--model", &model, "Where?"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{text}\n"));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("quote-moved: a.rs:20 `let a_30 = 30;`, now line 30\n"), "{said}");
+    assert!(said.contains("missing-file: gone.rs:1\n"), "{said}");
+    let quiet = world.run(["run", "--quiet", "--model", &model, "Where?"]);
+    assert_eq!(String::from_utf8_lossy(&quiet.stderr), "");
+}

@@ -142,7 +142,7 @@ fn the_default_is_the_bundles_alone() {
     let world = World::with_home_patch("- id: fs\n  disabled: true\n- insert: [{id: x}]\n");
     let composed = world.compose("editor", &[]);
     let text = dump(&composed, DumpOptions { origin: true, default: true });
-    expect![[r"
+    expect![[r#"
         - insert:
             # origin: bundle dsh-base
             - id: llm
@@ -197,13 +197,15 @@ fn the_default_is_the_bundles_alone() {
               name: agent-loop
             - id: fs
               name: fs
+            - id: evidence
+              name: evidence
             - id: tool-read
               name: tool-read
             - id: tool-grep
               name: tool-grep
             - id: tool-glob
               name: tool-glob
-    "]]
+    "#]]
     .assert_eq(&text);
 }
 

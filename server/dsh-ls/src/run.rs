@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow, bail};
 use dsh_protocol::content::{ContentBlock, visible_text};
 use dsh_protocol::event::{Event, EventData};
+use dsh_protocol::evidence::EvidenceFailure;
 use dsh_protocol::ids::{ModelId, SessionId};
 use dsh_protocol::params::session::Delivery;
 use dsh_protocol::turn::{AbortReason, NoTurn, Outcome, TurnEnd};
@@ -223,10 +224,16 @@ impl Printer {
     }
 }
 
-/// A line of progress for a tool that was called, and for what a model says beside calling tools.
+/// A line of progress for a tool that was called, for what a model says beside calling tools, and for what
+/// does not hold in its answer.
 fn show(event: &Event) {
     if let EventData::ToolCall(call) = &event.data {
         progress(&format!("{} {}", call.name, shortened(&call.arguments)));
+    }
+    if let EventData::EvidenceChecked(checked) = &event.data {
+        for failure in &checked.failures {
+            progress(&doubted(failure));
+        }
     }
     if let EventData::AssistantMessage(answer) = &event.data {
         let content = &answer.message.content;
@@ -236,6 +243,22 @@ fn show(event: &Event) {
             progress(&text);
         }
     }
+}
+
+/// What does not hold in the answer, in one line.
+fn doubted(failure: &EvidenceFailure) -> String {
+    let mut text = format!("{}: {}", failure.reason.as_str(), failure.path);
+    if let Some(line) = failure.line {
+        let _ = write!(text, ":{line}");
+    }
+    if let Some(quote) = &failure.quote {
+        let one_line = quote.split_whitespace().collect::<Vec<_>>().join(" ");
+        let _ = write!(text, " `{}`", shortened(&one_line));
+    }
+    if let Some(now) = failure.now {
+        let _ = write!(text, ", now line {now}");
+    }
+    text
 }
 
 /// The beginning of a text that may be long.

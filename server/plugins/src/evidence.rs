@@ -12,8 +12,6 @@ mod fences;
 mod judge;
 mod markdown;
 mod place;
-#[cfg(test)]
-mod tests;
 mod words;
 
 use std::fmt::Write as _;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 mod client;
+mod evidence;
 mod long;
 mod model;
 mod scenarios;
@@ -39,6 +40,9 @@ fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     turns::workspace(folder.path())?;
     print(&mut out, &medians(runs, || turns::run(&product, folder.path()))?, None)?;
+    let cited = tempfile::tempdir()?;
+    evidence::workspace(cited.path())?;
+    print(&mut out, &medians(runs, || evidence::run(&product, cited.path()))?, None)?;
     if std::env::args().nth(2).is_some_and(|what| what == "long") {
         let (ours, bare) = beside(1, long::million)?;
         print(&mut out, &ours, Some(&bare))?;

@@ -20,6 +20,8 @@ pub(crate) struct Pace {
 pub(crate) enum Answer {
     /// Text.
     Text(Pace),
+    /// A text without times in it.
+    Say(&'static str),
     /// One call of a tool: its name and its arguments as JSON.
     Call(&'static str, &'static str),
 }
@@ -59,6 +61,11 @@ fn serve(stream: &TcpStream, answer: Answer, epoch: Instant) -> std::io::Result<
     let reason = match answer {
         Answer::Text(pace) => {
             deltas(&mut out, pace, epoch)?;
+            "stop"
+        }
+        Answer::Say(text) => {
+            let delta = json!({ "index": 0, "delta": { "content": text } });
+            write!(out, "data: {}\n\n", json!({ "choices": [delta] }))?;
             "stop"
         }
         Answer::Call(name, arguments) => {

@@ -1,1 +1,0 @@
-//! What is a claim and what is none, and what becomes of each.
