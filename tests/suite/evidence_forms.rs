@@ -209,6 +209,16 @@ fn what_stands_beside_a_place_without_being_there_is_left_alone() {
         ("`src/retry.rs:9`, `elsewhere_entirely` and others.", "1"),
         ("`src/retry.rs:9`. `elsewhere_entirely` is another matter.", "1"),
         ("It prints, at `src/retry.rs:9`:\n```text\nwaiting 50 ms\n```", "1"),
+        ("`src/retry.rs:9` panics with:\n```\nthread 'main' panicked at retry\n```", "1"),
+        ("`src/retry.rs:14` is written as:\n```json\n{ \"max_retries\": 3 }\n```", "1"),
+        (
+            "`src/retry.rs:14` is used by `server/agent/turn.rs:3`:\n```rust\npub struct Policy {\n```",
+            "2",
+        ),
+        (
+            "It is in `src/retry.rs:9`. Here is a reproduction:\n```rust\nassert!(pause(1));\n```",
+            "1",
+        ),
         ("Call `cargo run --release` (see `README.md:1`).", "1"),
         ("`--max-retries` (`src/retry.rs:15`) is a flag.", "1"),
         ("`src/retry.rs:9` computes `1 << attempt`.", "1"),

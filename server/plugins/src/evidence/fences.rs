@@ -8,29 +8,38 @@ use super::words;
 /// Longer blocks are compared as far as this.
 const MOST_LINES: usize = 400;
 
-/// What stands above a block: the claim whose place is the last one of the paragraph.
+/// What stands above a block.
 #[derive(Debug, Default)]
 pub(super) struct Intro {
+    /// The claim of its last sentence, if that cites one place.
     claim: Option<usize>,
     /// Whether it says that the code is proposed.
     proposes: bool,
+    /// Whether it speaks of what a program says.
+    is_about_output: bool,
 }
 
 impl Intro {
     /// `found` are the paragraph's claims and where their places end; they will stand from `start` on.
     pub(super) fn new(paragraph: &str, start: usize, found: &[(Claim, usize)]) -> Self {
-        let sentence_at = paragraph.trim_end().rfind(". ").map_or(0, |at| at + 2);
-        let last_line = paragraph.trim_end().rfind('\n').map_or(0, |at| at + 1);
-        let lead = &paragraph[sentence_at..];
-        let is_last = |end: &usize| *end > sentence_at.max(last_line);
-        let in_lead: Vec<usize> = (0..found.len())
-            .filter(|at| found[*at].0.lines.is_some() && is_last(&found[*at].1))
-            .collect();
-        let claim = in_lead.last().filter(|_| {
-            found.len() == found.iter().filter(|(claim, _)| claim.lines.is_some()).count()
-                || in_lead.len() == 1
+        let text = paragraph.trim_end();
+        let sentence = text.rfind(". ").map_or(0, |at| at + 2);
+        let line = text.rfind('\n').map_or(0, |at| at + 1);
+        let is_in_lead = |(_, (claim, end)): &(usize, &(Claim, usize))| {
+            claim.lines.is_some() && *end > sentence.max(line)
+        };
+        let mut in_lead =
+            found.iter().enumerate().filter(is_in_lead).map(|(at, (claim, _))| (at, claim));
+        let first = in_lead.next();
+        let is_one = first.is_some_and(|(_, first)| {
+            in_lead.all(|(_, other)| (&other.path, other.lines) == (&first.path, first.lines))
         });
-        Self { claim: claim.map(|at| start + at), proposes: words::proposes(&without_code(lead)) }
+        let lead = without_code(&paragraph[sentence..]);
+        Self {
+            claim: first.filter(|_| is_one).map(|(at, _)| start + at),
+            proposes: words::proposes(&lead),
+            is_about_output: words::tells_of_output(&lead),
+        }
     }
 }
 
@@ -46,14 +55,11 @@ pub(super) fn take_in(claims: &mut Vec<Claim>, intro: &Intro, info: &str, lines:
     if ["diff", "patch", "mermaid"].contains(&language.as_str()) {
         return;
     }
-    if let Some(claim) = of_info(info) {
-        claims.push(with_block(claim, lines));
-        return;
-    }
-    if let Some((claim, rest)) = of_first_line(lines) {
-        if !intro.proposes {
-            claims.push(with_block(claim, rest));
-        }
+    let named = of_info(info).map(|claim| (claim, lines));
+    let commented = || of_first_line(lines).filter(|_| !intro.proposes);
+    if let Some((mut claim, lines)) = named.or_else(commented) {
+        add_block(&mut claim, lines);
+        claims.push(claim);
         return;
     }
     let is_plain = ["", "text", "txt", "plain", "plaintext", "grep"].contains(&language.as_str());
@@ -66,29 +72,45 @@ pub(super) fn take_in(claims: &mut Vec<Claim>, intro: &Intro, info: &str, lines:
         claims.extend(results);
         return;
     }
-    let is_shown = !["console", "shell", "shell-session", "output", "log", "text", "txt"]
-        .contains(&language.as_str());
-    let Some(claim) =
-        intro.claim.filter(|_| !intro.proposes && is_shown).and_then(|at| claims.get_mut(at))
-    else {
-        return;
-    };
-    let is_script = ["sh", "bash", "zsh", "fish"].contains(&language.as_str());
-    let is_scripts = [".sh", ".bash", ".zsh", ".fish", "file", ".md", ".yml", ".yaml"]
-        .iter()
-        .any(|end| claim.path.ends_with(end));
-    if !is_script || is_scripts {
-        let quoted = std::mem::replace(claim, Claim::at(String::new(), false, None));
-        *claim = with_block(quoted, lines);
+    let is_writers = intro.proposes || is_plain && intro.is_about_output;
+    let above = intro.claim.filter(|_| !is_writers).and_then(|at| claims.get_mut(at));
+    if let Some(claim) = above.filter(|claim| may_quote(&language, &claim.path)) {
+        add_block(claim, lines);
     }
 }
 
-fn with_block(mut claim: Claim, lines: &[&str]) -> Claim {
+/// Whether a block in a language can be from a file: not if it shows what one types, or what comes of it.
+fn may_quote(language: &str, path: &str) -> bool {
+    const SHOWN: &[&str] = &["console", "shell", "shell-session", "output", "log", "text", "txt"];
+    const SCRIPTS: &[&str] = &[".sh", ".bash", ".zsh", ".fish", "file", ".md", ".yml", ".yaml"];
+    let is_script = ["sh", "bash", "zsh", "fish"].contains(&language);
+    let is_of_script = SCRIPTS.iter().any(|end| path.ends_with(end));
+    !SHOWN.contains(&language)
+        && !is_of_another_kind(language, path)
+        && (!is_script || is_of_script)
+}
+
+/// Whether a block is data and the file above it is none of that kind: then it shows what the code makes.
+fn is_of_another_kind(language: &str, path: &str) -> bool {
+    const KINDS: &[&[&str]] = &[
+        &["json", "jsonc", "json5", "jsonl"],
+        &["yaml", "yml"],
+        &["toml", "lock"],
+        &["xml", "html", "svg"],
+        &["sql"],
+        &["http"],
+        &["csv"],
+    ];
+    let extension = path.rsplit('.').next().unwrap_or_default();
+    let kind = KINDS.iter().find(|kind| kind.contains(&language));
+    kind.is_some_and(|kind| !kind.contains(&extension))
+}
+
+fn add_block(claim: &mut Claim, lines: &[&str]) {
     let lines = without_numbers(lines);
     if !lines.is_empty() {
         claim.quotes.push(Quote { lines, kind: QuoteKind::Block });
     }
-    claim
 }
 
 /// `rust src/a.rs:3-9`, `rust:src/a.rs:3`, `title="src/a.rs:3"`, `3:9:src/a.rs`.

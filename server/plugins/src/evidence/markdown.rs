@@ -184,7 +184,7 @@ fn plain_pieces<'t>(paragraph: &'t str, stretch: Range<usize>, pieces: &mut Vec<
 
 /// A link target without its title. Long ones are none, so that unclosed ones cost little.
 fn closed(rest: &str) -> Option<&str> {
-    const MOST: usize = 1000;
+    const MOST: usize = 500;
     let mut depth = 0;
     for (at, byte) in rest.bytes().enumerate().take(MOST) {
         match byte {

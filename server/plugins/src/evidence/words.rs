@@ -51,6 +51,11 @@ const PROPOSALS: &str = "\
     extend simplified roughly sketch pseudo pseudocode equivalent essentially approximately put move \
     append write want need diff after new";
 
+/// Words before what a program says.
+const OUTPUTS: &str = "\
+    prints printed print output outputs panics panic fails failed fail produces emits logs logged reports \
+    message trace result results yields shows";
+
 /// Words before a file that need not be there.
 const ABSENCES: &str = "\
     create creating add adding new no without missing lacks would could should e.g example like if \
@@ -97,6 +102,11 @@ pub(super) fn is_generic(identifier: &str) -> bool {
 /// Whether code behind these words is proposed.
 pub(super) fn proposes(words: &str) -> bool {
     has_word(words, PROPOSALS)
+}
+
+/// Whether these words speak of what a program says.
+pub(super) fn tells_of_output(words: &str) -> bool {
+    has_word(words, OUTPUTS)
 }
 
 /// Whether a file between these words need not be there.
