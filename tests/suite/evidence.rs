@@ -361,3 +361,20 @@ fn a_question_of_the_command_line_says_what_does_not_hold() {
     let quiet = world.run(["run", "--quiet", "--model", &model, "Where?"]);
     assert_eq!(String::from_utf8_lossy(&quiet.stderr), "");
 }
+
+#[test]
+fn the_last_line_of_an_answer_that_was_cut_is_not_judged() {
+    let world = World::new();
+    world.file("a.rs", &numbered("a"));
+    let script =
+        Script::new().say("See `a.rs:10`.\nAnd `a.rs:999`, `gone.rs:1").finish("max-tokens", "");
+    let mut client = world.play(script);
+    client.session("s");
+    client.prompt("s", "Go.");
+    client.rest("s");
+    let log = client.log("s");
+    let checked = log.iter().find(|event| event["type"] == "evidence/checked").unwrap();
+    assert_eq!(checked["data"]["checked"], 1, "{checked}");
+    assert_eq!(checked["data"]["failures"], json!([]));
+    client.shut_down();
+}

@@ -1,8 +1,8 @@
 //! Measures the program beside a floor: the thinnest relay that could do the same, with no product in it.
 //!
-//! Usage: `cargo run --release -p dsh-bench -- [RUNS [long]]`. Build `dsh-ls` in release mode first. Figures
+//! Usage: `cargo run --release -p dsh-bench -- [RUNS [long | evidence]]`. Build `dsh-ls` in release mode first. Figures
 //! are medians over the runs; read ratios to the floor, not absolute numbers. `long` adds what is measured
-//! once.
+//! once; `evidence` measures the checks of answers alone.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,12 @@ fn main() -> anyhow::Result<()> {
     let floor = Subject::Floor(program(folder, "dsh-floor")?);
     let mut out = std::io::stdout().lock();
     writeln!(out, "{:46} {:>12} {:>12}", "", "dsh-ls", "floor")?;
+    let cited = tempfile::tempdir()?;
+    evidence::workspace(cited.path())?;
+    let checks = medians(runs, || evidence::run(&product, cited.path()))?;
+    if std::env::args().nth(2).is_some_and(|what| what == "evidence") {
+        return print(&mut out, &checks, None);
+    }
     let beside = |runs, scenario: fn(&Subject) -> anyhow::Result<Figures>| {
         anyhow::Ok((medians(runs, || scenario(&product))?, medians(runs, || scenario(&floor))?))
     };
@@ -40,9 +46,7 @@ fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     turns::workspace(folder.path())?;
     print(&mut out, &medians(runs, || turns::run(&product, folder.path()))?, None)?;
-    let cited = tempfile::tempdir()?;
-    evidence::workspace(cited.path())?;
-    print(&mut out, &medians(runs, || evidence::run(&product, cited.path()))?, None)?;
+    print(&mut out, &checks, None)?;
     if std::env::args().nth(2).is_some_and(|what| what == "long") {
         let (ours, bare) = beside(1, long::million)?;
         print(&mut out, &ours, Some(&bare))?;
