@@ -204,7 +204,12 @@ fn a_running_server_says_why_and_goes_on_with_what_it_had() {
         assert_eq!(reloaded["ok"], false, "{}: {reloaded}", hostile.name);
         let problems = reloaded["problems"].to_string();
         assert!(problems.contains(hostile.said), "{}: {problems}", hostile.name);
-        assert_eq!(tools(&mut client), ["deliberate", "glob", "read", "subagent"], "{}", hostile.name);
+        assert_eq!(
+            tools(&mut client),
+            ["deliberate", "glob", "read", "subagent"],
+            "{}",
+            hostile.name
+        );
     }
     remove(&place);
     fs::remove_file(profile).unwrap();
