@@ -43,6 +43,14 @@ fn stage(
     (world, mock, client)
 }
 
+/// A prompt with an image.
+fn picture() -> Value {
+    json!([
+        { "type": "text", "text": "Look." },
+        { "type": "image", "data": "AAEC", "mediaType": "image/png" },
+    ])
+}
+
 /// The messages of a request, without the system prompt.
 fn messages(mock: &MockModel, at: usize) -> Vec<Value> {
     let body = mock.requests()[at].json();
@@ -142,17 +150,37 @@ fn images_that_the_model_does_not_take_are_refused_before_there_is_a_child() {
         "",
         [call("glob", &json!({ "pattern": "*" })), review(), say("Pity.")],
     );
-    let content = json!([
-        { "type": "text", "text": "Look." },
-        { "type": "image", "data": "AAEC", "mediaType": "image/png" },
-    ]);
-    client.request("session/prompt", json!({ "sessionId": "s", "content": content }));
+    client.request("session/prompt", json!({ "sessionId": "s", "content": picture() }));
     assert_eq!(client.rest("s")["text"], "Pity.");
     let results: Vec<Value> =
         client.log("s").into_iter().filter(|event| event["type"] == "tool/result").collect();
     let refused = results[1]["data"]["message"].to_string();
     assert!(refused.contains("image input unsupported"), "{refused}");
     assert_eq!(children(&mut client), 0);
+}
+
+#[test]
+fn images_that_the_model_takes_stand_in_the_snapshot_with_a_number() {
+    let glob = call("glob", &json!({ "pattern": "*" }));
+    let (world, mock, client) = stage("mid-fork-current-turn", "", []);
+    client.shut_down();
+    let mut command = world.command(["rpc", "--model", "deepseek/deepseek-v4-flash-vision-exp"]);
+    command.env("DEEPSEEK_BASE_URL", mock.url()).env("DEEPSEEK_API_KEY", "a-key");
+    for answer in [glob, review(), say("It is."), say("Done.")] {
+        mock.add(answer);
+    }
+    let mut client = Client::spawn(command);
+    client.initialize();
+    client.request("session/prompt", json!({ "sessionId": "s", "content": picture() }));
+    assert_eq!(client.rest("s")["text"], "Done.");
+    let sent = messages(&mock, 2);
+    let prompt = sent.last().unwrap();
+    let parts = prompt["content"].as_array().unwrap();
+    assert_eq!(parts.len(), 2, "{prompt}");
+    // The API takes texts first; the number tells which image a row means.
+    let said = parts[0]["text"].as_str().unwrap();
+    assert!(said.contains("Image evidence #1\n      source: User input\n"), "{said}");
+    assert!(parts[1]["image_url"]["url"].as_str().unwrap().ends_with("AAEC"), "{prompt}");
 }
 
 #[test]

@@ -106,10 +106,17 @@ impl Schedule<'_> {
             Ok(arguments) => arguments,
             Err(failure) => return ToolOutcome::failed(&failure),
         };
-        match self.refused(call, &arguments).await {
-            Some(outcome) => outcome,
-            None => self.execute(call, arguments).await,
+        if let Some(outcome) = self.refused(call, &arguments).await {
+            return outcome;
         }
+        // After a crash it must be known that it may have run.
+        if self.tools.has_effects(&call.name)
+            && let Err(error) = self.writer.flush().await
+        {
+            tracing::error!(%error, tool = call.name, "a tool call is refused");
+            return ToolOutcome::broken("the session's log cannot be written, so nothing was done");
+        }
+        self.execute(call, arguments).await
     }
 
     /// How a call comes out that a plugin does not let run.

@@ -96,6 +96,11 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Whether a call leaves something behind. What led to it is then on disk before it runs.
+    fn has_effects(&self) -> bool {
+        false
+    }
+
     /// How long a call may take.
     fn deadline(&self) -> Duration {
         DEADLINE

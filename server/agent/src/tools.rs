@@ -133,6 +133,11 @@ impl Tools {
         self.get(name).is_some()
     }
 
+    /// Whether a call of a tool leaves something behind.
+    pub(crate) fn has_effects(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|tool| tool.has_effects())
+    }
+
     /// Whether a call of a tool ends the turn when it succeeds.
     pub(crate) fn ends_turn(&self, name: &str) -> bool {
         self.get(name).is_some_and(|tool| tool.ends_turn())

@@ -144,6 +144,10 @@ impl Tool for Subagent {
         to.depth < self.config.max_depth && self.subagents.provider(&self.config.provider).is_some()
     }
 
+    fn has_effects(&self) -> bool {
+        true
+    }
+
     fn deadline(&self) -> Duration {
         DEADLINE
     }
