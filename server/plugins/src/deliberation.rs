@@ -23,7 +23,7 @@ use command::DeliberateCommand;
 use config::Config;
 use gate::Gate;
 use round::Services;
-use rounds::{ByPerson, Rounds};
+use rounds::Rounds;
 use tool::Deliberate;
 
 mod arguments;
@@ -70,7 +70,7 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
             Arc::clone(&services.tools),
             context.get(&SYSTEM_PROMPT)?,
         ));
-        let rounds = Arc::new(Rounds::new(services, Arc::clone(&gate)));
+        let rounds = Rounds::new(services, Arc::clone(&gate));
         end_with(&context, &rounds)?;
         follow(&context, &gate)?;
         gate.open(Arc::new(Deliberate::new(Arc::clone(&rounds)))).map_err(StartError::Failed)?;
@@ -78,7 +78,7 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
             let command = Arc::new(DeliberateCommand::new(Arc::clone(&rounds)));
             context.keep(commands.register(command)?)?;
         }
-        context.provide(&DELIBERATION, Arc::new(ByPerson(rounds)) as Arc<dyn Deliberation>)
+        context.provide(&DELIBERATION, rounds as Arc<dyn Deliberation>)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use dsh_agent::agents::{AGENTS, Agents};
 use dsh_agent::commands::{COMMANDS, Commands};
@@ -27,6 +27,8 @@ pub struct Workspace {
     rows: Mutex<Vec<Row>>,
     /// The services as they were last found: they answer while their replacements wait for running turns.
     last: Mutex<Services>,
+    /// What ran rounds for people; see [`Workspace::deliberations`].
+    deliberations: Mutex<Vec<Weak<dyn Deliberation>>>,
     /// Whether clients were told last that the configuration applies.
     pub(crate) applies: AtomicBool,
 }
@@ -67,7 +69,8 @@ impl Workspace {
         let kernel = Kernel::mount(rows.clone(), PLUGINS, &HOST, Arc::new(host)).await;
         let last = Mutex::new(services(&kernel)?);
         let rows = Mutex::new(rows);
-        Ok(Self { path, uri, kernel, rows, last, applies: AtomicBool::new(true) })
+        let (deliberations, applies) = (Mutex::default(), AtomicBool::new(true));
+        Ok(Self { path, uri, kernel, rows, last, deliberations, applies })
     }
 
     /// Replaces the rows, or leaves everything as it was. Waits for running turns where what they work with is
@@ -130,7 +133,26 @@ impl Workspace {
 
     /// What runs rounds that a person asks for, if something does.
     pub fn deliberation(&self) -> Option<Arc<dyn Deliberation>> {
-        self.kernel.get(&DELIBERATION)
+        let now = self.kernel.get(&DELIBERATION)?;
+        let mut used = self.deliberations.lock().unwrap_or_else(PoisonError::into_inner);
+        used.retain(|other| other.strong_count() > 0);
+        let own = Arc::downgrade(&now);
+        if !used.iter().any(|other| Weak::ptr_eq(other, &own)) {
+            used.push(own);
+        }
+        Some(now)
+    }
+
+    /// What runs rounds, and what ran them before it was replaced, as long as some still do.
+    pub fn deliberations(&self) -> Vec<Arc<dyn Deliberation>> {
+        let now = self.deliberation();
+        let used = self.deliberations.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<_> = used.iter().filter_map(Weak::upgrade).collect();
+        drop(used);
+        if all.is_empty() {
+            all.extend(now);
+        }
+        all
     }
 
     async fn services(&self, usable: impl Fn(&Services) -> bool) -> Result<Services, MountError> {

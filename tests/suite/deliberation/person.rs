@@ -35,6 +35,25 @@ fn a_person_starts_a_round_over_an_idle_session() {
 }
 
 #[test]
+fn a_round_can_be_cancelled_after_its_row_was_replaced() {
+    let (world, mock, mut client) = stage([]);
+    mock.add_when(ALTERNATIVE, Answer::stream().delta("I think").hold());
+    let begun = client.request("deliberate/start", start(&[alternative("a")]));
+    mock.wait_for_requests(1);
+    std::fs::create_dir_all(world.home()).unwrap();
+    let patch = "- id: tool-deliberation\n  merge: {toolName: fork_road}\n";
+    std::fs::write(world.home().join("cordis.patch.yml"), patch).unwrap();
+    client.request("config/reload", json!({}));
+    dsh_tests::world::until("the row to be replaced", || {
+        client.request("tool/list", json!({})).to_string().contains("fork_road")
+    });
+    client.request("deliberate/cancel", json!({ "roundId": round_of(&begun) }));
+    client.event_of("s", "deliberation/settled");
+    assert_eq!(reasons(&outcomes(&mut client)), ["aborted"]);
+    mock.wait_until_closed();
+}
+
+#[test]
 fn packets_that_are_published_wait_for_the_next_turn() {
     let (_world, mock, mut client) = stage([say("FIRST-ANSWER")]);
     client.complete("s", "FIRST-QUESTION");

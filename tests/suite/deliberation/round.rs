@@ -205,6 +205,23 @@ fn a_packet_that_is_refused_can_be_corrected() {
 }
 
 #[test]
+fn clients_hear_what_a_branch_does() {
+    let (_world, mock, mut client) =
+        stage([call("d1", "deliberate", &asked(&[alternative("other")])), say("Done.")]);
+    mock.add_when(ALTERNATIVE, call("r1", "read", &json!({ "file_path": "src/parser.rs" })));
+    let packet = nothing("independent-alternative").to_string();
+    let answer = Answer::stream().pause().tool_call(0, "p", "structured_output", &packet);
+    mock.add_when(ALTERNATIVE, answer.finish("tool_calls").done());
+    let message = client.prompt("s", "Go.");
+    let told = client.notification("deliberate/branch", |it| it["activity"] == "read");
+    assert_eq!((&told["label"], &told["state"]), (&json!("other"), &json!("running")));
+    let child = of_type(&mut client, "deliberation/branch").remove(0)["childSessionId"].clone();
+    assert_eq!(told["childSessionId"], child);
+    mock.release();
+    client.request("session/wait", json!({ "sessionId": "s", "messageId": message }));
+}
+
+#[test]
 fn references_are_checked_with_what_is_not_saved() {
     let world = World::new();
     world.file("a.rs", "saved\n");

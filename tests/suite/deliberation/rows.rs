@@ -134,3 +134,35 @@ fn a_round_needs_an_agent_that_calls() {
     assert_eq!(result["isError"], true);
     assert!(result.to_string().contains("deliberate requires a calling Agent"), "{result}");
 }
+
+#[test]
+fn what_a_round_does_is_logged_where_wanted_and_nothing_that_is_said_in_it() {
+    let world = World::new();
+    std::fs::create_dir_all(world.home()).unwrap();
+    let patch = "- id: tool-deliberation\n  merge: {debug: true}\n";
+    std::fs::write(world.home().join("cordis.patch.yml"), patch).unwrap();
+    let answers = [call("d1", "deliberate", &asked(&[alternative("a")])), say("Done.")];
+    let mock = MockModel::start(answers);
+    mock.add_when(ALTERNATIVE, hand_in(&update("independent-alternative", "FOUND-SOMETHING")));
+    let mut command = world.door("rpc", &mock);
+    command.env("DSH_LS_LOG", "info");
+    let mut client = Client::spawn(command);
+    client.initialize();
+    client.session("s");
+    client.complete("s", "Go.");
+    let said = client.complaints();
+    for line in [
+        "[tool-deliberation][debug] tool-mounted name=deliberate",
+        "tool-call parent=s branches=1 labels=[\"a\"]",
+        "branch-start label=\"a\" role=independent-alternative",
+        "branch-published label=\"a\" runId=",
+        "branch-result label=\"a\" stopReason=completed structured=yes",
+        "branch-cleanup label=\"a\" status=Completed",
+        "round-complete branches=1",
+    ] {
+        assert!(said.contains(line), "{line} in {said}");
+    }
+    for text in ["FOUND-SOMETHING", "GOAL:", "INCUMBENT", "focus of"] {
+        assert!(!said.contains(text), "{text} in {said}");
+    }
+}

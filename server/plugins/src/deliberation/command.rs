@@ -12,7 +12,7 @@ use dsh_protocol::params::command::CommandInfo;
 use dsh_session::store::BoxFuture;
 
 use super::config::Config;
-use super::rounds::{ByPerson, Rounds};
+use super::rounds::Rounds;
 
 /// The capability profile that is taken where it is configured; else the first.
 const READ_ONLY: &str = "read-only";
@@ -67,7 +67,7 @@ async fn run(rounds: Arc<Rounds>, call: CommandCall) -> CommandOutcome {
         branches: branches(&rounds.services.config),
         publish: false,
     };
-    let begun = match ByPerson(rounds).begin(agent, request).await {
+    let begun = match rounds.begin_for_person(agent, request).await {
         Ok(begun) => begun,
         Err(error) => return CommandOutcome::failed(error.to_string()),
     };

@@ -1,7 +1,7 @@
 //! The rounds that run, and a memory of those that have ended: starts them and cancels them.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use dsh_agent::agent::{Agent, CommandError, Notice};
 use dsh_agent::deliberation::{Deliberation, RoundError, RoundRequest};
@@ -28,6 +28,8 @@ const REMEMBERED: usize = 1_024;
 pub(super) struct Rounds {
     pub(super) services: Arc<Services>,
     gate: Arc<Gate>,
+    /// For what outlives a call.
+    own: Weak<Self>,
     state: Mutex<State>,
     running: watch::Sender<usize>,
 }
@@ -54,8 +56,14 @@ pub(super) struct Begun {
 }
 
 impl Rounds {
-    pub(super) fn new(services: Arc<Services>, gate: Arc<Gate>) -> Self {
-        Self { services, gate, state: Mutex::default(), running: watch::Sender::new(0) }
+    pub(super) fn new(services: Arc<Services>, gate: Arc<Gate>) -> Arc<Self> {
+        Arc::new_cyclic(|own| Self {
+            services,
+            gate,
+            own: Weak::clone(own),
+            state: Mutex::default(),
+            running: watch::Sender::new(0),
+        })
     }
 
     /// Begins a round. It stands in the session's log when this returns, and runs to its end by itself.
@@ -123,31 +131,27 @@ impl Drop for Ended {
     }
 }
 
-/// Rounds as a person starts and cancels them.
-pub(super) struct ByPerson(pub(super) Arc<Rounds>);
-
-impl ByPerson {
+impl Rounds {
     /// Begins a person's round over an idle session.
-    pub(super) async fn begin(
-        &self,
+    pub(super) async fn begin_for_person(
+        self: &Arc<Self>,
         agent: Agent,
         request: RoundRequest,
     ) -> Result<Begun, RoundError> {
-        let rounds = &self.0;
         let RoundRequest { goal, incumbent, context, branches, publish } = request;
         let asked = json!({
             "goal": goal, "incumbent": incumbent, "context": context, "branches": branches,
         });
-        let arguments = arguments::read(&asked, &rounds.services.config)
+        let arguments = arguments::read(&asked, &self.services.config)
             .map_err(|refusal| RoundError::Invalid(refusal.into_message()))?;
-        if let Some(missing) = rounds.gate.missing() {
+        if let Some(missing) = self.gate.missing() {
             return Err(RoundError::Unavailable(missing));
         }
         // The log says when a turn is over; the agent's status follows a little later.
         if agent.log().read(|fold| fold.open_turn.is_some()) {
             return Err(RoundError::OpenTurn);
         }
-        let begun = rounds.begin(agent.clone(), None, arguments).await?;
+        let begun = self.begin(agent.clone(), None, arguments).await?;
         Ok(if publish { published(agent, begun) } else { begun })
     }
 }
@@ -172,18 +176,23 @@ fn published(agent: Agent, begun: Begun) -> Begun {
     Begun { id, cancel, outcomes }
 }
 
-impl Deliberation for ByPerson {
+impl Deliberation for Rounds {
     fn start(
         &self,
         agent: Agent,
         request: RoundRequest,
     ) -> BoxFuture<'static, Result<RoundId, RoundError>> {
-        let own = Self(Arc::clone(&self.0));
-        Box::pin(async move { own.begin(agent, request).await.map(|begun| begun.id) })
+        let own = self.own.upgrade();
+        Box::pin(async move {
+            // Whoever calls holds it.
+            let own =
+                own.ok_or_else(|| RoundError::Unavailable("rounds cannot be run now".to_owned()))?;
+            own.begin_for_person(agent, request).await.map(|begun| begun.id)
+        })
     }
 
     fn cancel(&self, round: &RoundId, label: Option<&str>) -> bool {
-        let state = self.0.lock();
+        let state = self.lock();
         let Some(cancels) = state.running.get(round) else { return state.ended.contains(round) };
         let Some(label) = label else {
             cancels.round.cancel();

@@ -87,7 +87,7 @@ impl Bench {
             Arc::clone(&tools),
             Arc::clone(&prompt),
         ));
-        let rounds = Arc::new(Rounds::new(Arc::clone(&services), Arc::clone(&gate)));
+        let rounds = Rounds::new(Arc::clone(&services), Arc::clone(&gate));
         Self { _folder: folder, kernel, agent, subagents, tools, prompt, services, gate, rounds }
     }
 

@@ -47,7 +47,7 @@ pub(crate) async fn cancel(cx: &Cx, params: &DeliberateCancelParams) -> Result<N
     let workspaces = workspaces.map_err(|error| errors::workspace(&error))?;
     let known = workspaces
         .iter()
-        .filter_map(|workspace| workspace.deliberation())
+        .flat_map(|workspace| workspace.deliberations())
         .any(|rounds| rounds.cancel(&params.round_id, params.label.as_deref()));
     if known {
         return Ok(NoParams {});

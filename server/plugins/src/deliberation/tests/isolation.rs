@@ -153,7 +153,7 @@ async fn d30_a_cancelled_call_ends_its_branches_and_says_so() {
 #[tokio::test]
 async fn one_branch_or_all_can_be_cancelled_from_outside() {
     let (bench, fresh, _kept) = bench(60_000).await;
-    let by_person = ByPerson(Arc::clone(&bench.rounds));
+    let by_person = Arc::clone(&bench.rounds);
     let cancelling = async {
         until("all run", || bench.logged().len() == 4).await;
         let round = bench.logged()[0]["data"]["roundId"].as_str().unwrap().into();
