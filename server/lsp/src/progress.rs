@@ -26,10 +26,28 @@ pub(crate) struct Progress {
 struct State {
     /// How many have been reported, for tokens that are never used twice.
     count: u64,
-    /// The token of each running session's progress.
-    running: BTreeMap<SessionId, String>,
+    /// Each running session's progress.
+    running: BTreeMap<SessionId, Shown>,
+    /// The tokens that the client was asked to take and has not answered for, by the id of the request.
+    asked: BTreeMap<String, Asked>,
     listening: Option<Registration>,
 }
+
+/// A progress of a running session.
+struct Shown {
+    token: String,
+    /// The client has taken the token: the end is told.
+    began: bool,
+}
+
+/// A token that the client has not answered for.
+struct Asked {
+    session: SessionId,
+    token: String,
+}
+
+/// How many tokens may wait for an answer; a client that answers none is asked no more.
+const ASKED_MOST: usize = 100;
 
 impl Progress {
     pub(crate) fn new(server: Arc<Server>) -> Arc<Self> {
@@ -55,7 +73,7 @@ impl Progress {
             state
                 .running
                 .iter()
-                .find(|(_, known)| Some(known.as_str()) == token)
+                .find(|(_, shown)| Some(shown.token.as_str()) == token)
                 .map(|(id, _)| id.clone())
         };
         let server = Arc::clone(&self.server);
@@ -68,38 +86,58 @@ impl Progress {
         })
     }
 
+    /// The client took a token, or did not: then nothing is told of that progress.
+    pub(crate) fn answered(&self, id: &str, is_error: bool) {
+        let Some(outbox) = self.outbox.get() else { return };
+        let mut state = self.lock();
+        let Some(Asked { session, token }) = state.asked.remove(id) else { return };
+        let shown = state.running.get_mut(&session).filter(|shown| shown.token == token);
+        let is_over = shown.is_none();
+        if let Some(shown) = shown {
+            shown.began = !is_error;
+        }
+        // Told under the lock, so that an end cannot come before its beginning.
+        if !is_error {
+            let value = json!({ "kind": "begin", "title": "dsh-ls", "message": "answering", "cancellable": true });
+            tell(outbox, &token, &value);
+            if is_over {
+                tell(outbox, &token, &json!({ "kind": "end" }));
+            }
+        }
+    }
+
     fn begin(&self, outbox: &Outbox, session: &SessionId) {
-        let (count, token) = {
+        let (id, token) = {
             let mut state = self.lock();
-            state.count += 1;
-            let token = format!("dsh-ls/turn/{}", state.count);
-            if state.running.insert(session.clone(), token.clone()).is_some() {
+            if state.running.contains_key(session) || state.asked.len() == ASKED_MOST {
                 return;
             }
-            (state.count, token)
+            state.count += 1;
+            let (id, token) =
+                (format!("dsh-ls/{}", state.count), format!("dsh-ls/turn/{}", state.count));
+            let shown = Shown { token: token.clone(), began: false };
+            state.running.insert(session.clone(), shown);
+            let asked = Asked { session: session.clone(), token: token.clone() };
+            state.asked.insert(id.clone(), asked);
+            (id, token)
         };
-        // Nothing waits for the answer: a client that refuses the token passes over what follows.
-        outbox.send_request(
-            &format!("dsh-ls/{count}"),
-            "window/workDoneProgress/create",
-            &json!({ "token": token }),
-        );
-        let value = json!({ "kind": "begin", "title": "dsh-ls", "message": "answering", "cancellable": true });
-        outbox.send_notification("$/progress", &json!({ "token": token, "value": value }));
+        outbox.send_request(&id, "window/workDoneProgress/create", &json!({ "token": token }));
     }
 
     fn end(&self, outbox: &Outbox, session: &SessionId) {
-        if let Some(token) = self.lock().running.remove(session) {
-            outbox.send_notification(
-                "$/progress",
-                &json!({ "token": token, "value": { "kind": "end" } }),
-            );
+        let mut state = self.lock();
+        if let Some(shown) = state.running.remove(session).filter(|shown| shown.began) {
+            tell(outbox, &shown.token, &json!({ "kind": "end" }));
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn tell(outbox: &Outbox, token: &str, value: &Value) {
+    outbox.send_notification("$/progress", &json!({ "token": token, "value": value }));
 }
 
 impl Listener for Progress {

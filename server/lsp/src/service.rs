@@ -105,6 +105,10 @@ impl Extension for Lsp {
         })
     }
 
+    fn response(&self, id: &str, is_error: bool) {
+        self.progress.answered(id, is_error);
+    }
+
     fn request(&self, method: &str, params: Option<Box<RawValue>>) -> Option<BoxFuture<Outcome>> {
         if !REQUESTS.contains(&method) {
             return None;

@@ -133,7 +133,11 @@ impl Connection {
             Ok(Incoming::Notification { method, params }) => {
                 self.notification(&method, params).await;
             }
-            Ok(Incoming::Response) => tracing::debug!("a response to no request of ours"),
+            Ok(Incoming::Response { id, is_error }) => {
+                if let (Some(RequestId::Text(id)), Some(extension)) = (id, &self.extension) {
+                    extension.response(&id, is_error);
+                }
+            }
             Err(Refused { id, error }) => self.respond(id.as_ref(), &Err(error)),
         }
         self.cx.outbox.room(OUTBOX_BYTES).await;

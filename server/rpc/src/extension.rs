@@ -27,6 +27,9 @@ pub trait Extension: Send + Sync {
     /// does is in order.
     fn notification(&self, method: &str, params: Option<Box<RawValue>>) -> BoxFuture<()>;
 
+    /// Takes the answer to a request that was sent under this id. Must return at once.
+    fn response(&self, id: &str, is_error: bool);
+
     /// Takes a request that is not in the table; `None`: there is no such method here either.
     fn request(&self, method: &str, params: Option<Box<RawValue>>) -> Option<BoxFuture<Outcome>>;
 }

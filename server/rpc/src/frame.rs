@@ -54,8 +54,11 @@ pub(crate) enum Incoming {
         method: String,
         params: Option<Box<RawValue>>,
     },
-    /// An answer to something that was never asked, or not asked any more.
-    Response,
+    /// An answer to a request of a door's own protocol, or to nothing that was ever asked.
+    Response {
+        id: Option<RequestId>,
+        is_error: bool,
+    },
 }
 
 /// Why a frame is refused, and the id to answer with.
@@ -105,7 +108,10 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Incoming, Refused> {
     };
     let Some(method) = envelope.method else {
         return if envelope.result.is_some() || envelope.error.is_some() {
-            Ok(Incoming::Response)
+            Ok(Incoming::Response {
+                id: id.and_then(Result::ok),
+                is_error: envelope.error.is_some(),
+            })
         } else {
             Err(refuse("a request needs a `method`"))
         };
@@ -116,9 +122,10 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Incoming, Refused> {
     let Ok(method) = serde_json::from_str::<String>(method.get()) else {
         return Err(refuse("`method` must be a string"));
     };
+    let params = envelope.params.map(surrogates::mended);
     match id {
-        None => Ok(Incoming::Notification { method, params: envelope.params }),
-        Some(Ok(id)) => Ok(Incoming::Request { id, method, params: envelope.params }),
+        None => Ok(Incoming::Notification { method, params }),
+        Some(Ok(id)) => Ok(Incoming::Request { id, method, params }),
         Some(Err(())) => Err(refuse("`id` must be a string or an integer")),
     }
 }
@@ -208,5 +215,6 @@ pub(crate) fn foreign(id: Option<&str>, method: &str, params: &Value) -> Vec<u8>
     frame.to_string().into_bytes()
 }
 
+mod surrogates;
 #[cfg(test)]
 mod tests;

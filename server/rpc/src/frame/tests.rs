@@ -8,7 +8,7 @@ fn verdict(frame: &str) -> String {
             format!("request {} {method}", serde_json::to_string(&id).unwrap())
         }
         Ok(Incoming::Notification { method, .. }) => format!("notification {method}"),
-        Ok(Incoming::Response) => "response".to_owned(),
+        Ok(Incoming::Response { .. }) => "response".to_owned(),
         Err(refused) => {
             format!("{} id {}", refused.error.code, serde_json::to_string(&refused.id).unwrap())
         }
