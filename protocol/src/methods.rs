@@ -214,14 +214,23 @@ fn decode_params<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, De
         match error.classify() {
             // A field that is missing is named by the error itself, and stands at no place.
             serde_json::error::Category::Data if place == "." => {
-                DecodeError::InvalidParams(error.to_string())
+                DecodeError::InvalidParams(without_position(&error))
             }
             serde_json::error::Category::Data => {
-                DecodeError::InvalidParams(format!("`{place}`: {error}"))
+                DecodeError::InvalidParams(format!("`{place}`: {}", without_position(&error)))
             }
             serde_json::error::Category::Io
             | serde_json::error::Category::Syntax
             | serde_json::error::Category::Eof => DecodeError::Malformed(error.to_string()),
         }
     })
+}
+
+/// What an error says, without a place in a text that the client never saw in this form.
+fn without_position(error: &serde_json::Error) -> String {
+    let mut text = error.to_string();
+    if let Some(at) = text.rfind(" at line ") {
+        text.truncate(at);
+    }
+    text
 }

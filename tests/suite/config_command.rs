@@ -12,6 +12,7 @@ mod founding;
 mod hostile;
 mod schema;
 mod set;
+mod trial;
 mod validate;
 
 /// Exit code, standard output and standard error, with the world's folder named `ROOT`.

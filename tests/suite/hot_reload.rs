@@ -210,7 +210,13 @@ fn a_subscription_outlives_the_time_without_what_runs_agents() {
     fs::write(patch(&world), "- id: agent-loop\n  disabled: true\n").unwrap();
     assert_eq!(client.request("config/reload", json!({}))["ok"], true);
     let refused = client.refused("session/get", json!({ "sessionId": "s" }));
-    assert!(refused["message"].as_str().unwrap().contains("waits for agentLoop"), "{refused}");
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.contains("`agents` waits for agentLoop"), "{refused}");
+    fs::write(patch(&world), "- id: agents\n  disabled: true\n").unwrap();
+    assert_eq!(client.request("config/reload", json!({}))["ok"], true);
+    let refused = client.refused("session/get", json!({ "sessionId": "s" }));
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.ends_with("row `agents` is disabled"), "{refused}");
     fs::remove_file(patch(&world)).unwrap();
     assert_eq!(client.request("config/reload", json!({}))["ok"], true);
     assert_eq!(outcome(&mut client, "Hello?"), json!({ "kind": "completed" }));

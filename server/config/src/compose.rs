@@ -46,6 +46,13 @@ impl ComposedRow {
         &self.place.source.name
     }
 
+    /// Where the row was last changed: in its configuration if the last layer that changed it set something
+    /// there, else where it comes from.
+    pub fn newest_place(&self) -> &Place {
+        let set = self.patched_by.last().and_then(|layer| self.config.as_ref()?.set_by(layer));
+        set.unwrap_or(&self.place)
+    }
+
     /// Where the value at some keys of the configuration was set, or the nearest one above it.
     pub fn place_of(&self, path: &dsh_kernel::config::KeyPath) -> &Place {
         self.config.as_ref().map_or(&self.place, |config| &config.nearest(&path.steps).place)

@@ -1,12 +1,14 @@
 //! A value of configuration: YAML's values and expressions, each with its place.
 
+use std::sync::Arc;
+
 use dsh_kernel::config::PathStep;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use crate::expression::Expression;
 use crate::problem::{Problem, ProblemKind};
-use crate::source::Place;
+use crate::source::{Place, Source};
 use crate::yaml::{Content, Node};
 
 /// A value and where it was set.
@@ -32,6 +34,18 @@ pub enum SettingValue {
 }
 
 impl Setting {
+    /// The first place in it that a layer set.
+    pub fn set_by(&self, layer: &Arc<Source>) -> Option<&Place> {
+        if Arc::ptr_eq(&self.place.source, layer) {
+            return Some(&self.place);
+        }
+        match &self.value {
+            SettingValue::List(items) => items.iter().find_map(|item| item.set_by(layer)),
+            SettingValue::Map(entries) => entries.values().find_map(|value| value.set_by(layer)),
+            SettingValue::Scalar(_) | SettingValue::Expression(_) => None,
+        }
+    }
+
     /// Reads a node; tags that are no expressions become problems.
     pub fn read(node: &Node, key: &str, problems: &mut Vec<Problem>) -> Self {
         let value = match (&node.tag, &node.value) {

@@ -1,4 +1,5 @@
-//! `dsh-ls config dump|check|set`: the configuration as the command line sees it. Nothing is mounted.
+//! `dsh-ls config dump|check|set`: the configuration as the command line sees it. `check` starts the rows on trial; nothing
+//! else is mounted.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -58,9 +59,11 @@ fn check(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let (_, mut problems) = layers(&config);
     let mut rows_are_checked = false;
     // Rows of layers with errors are not what anybody meant.
-    if let Ok(composition) = Runtime::new(config).composition() {
+    let runtime = Runtime::new(config);
+    if let Ok(composition) = runtime.composition() {
         for folder in crate::folders(&args.server, Folders::OrCurrent)? {
-            problems.extend(composition.problems(&folder));
+            let folder = std::fs::canonicalize(&folder).unwrap_or(folder);
+            problems.extend(crate::block_on(runtime.problems_on_trial(&composition, &folder))?);
         }
         rows_are_checked = true;
     }

@@ -12,7 +12,7 @@ use dsh_protocol::event::{Event, EventData};
 use dsh_protocol::evidence::EvidenceFailure;
 use dsh_protocol::ids::{ModelId, SessionId};
 use dsh_protocol::params::session::Delivery;
-use dsh_protocol::turn::{AbortReason, NoTurn, Outcome, TurnEnd};
+use dsh_protocol::turn::{AbortReason, Budget, NoTurn, Outcome, TurnEnd};
 use dsh_runtime::agent::agent::{Agent, Cancel, Prompt};
 use dsh_runtime::agent::agents::NewSession;
 use dsh_runtime::agent::wait::{Waited, wait};
@@ -185,7 +185,13 @@ fn of_turn(end: &TurnEnd, interrupted: bool) -> (u8, Option<String>) {
         TurnEnd::Completed => (0, None),
         TurnEnd::MaxTokens => (CUT, Some("the answer was cut at the model's limit".to_owned())),
         TurnEnd::Limit { what } => {
-            (CUT, Some(format!("a budget of the turn is used up: {what:?}")))
+            let what = match what {
+                Budget::Steps => "steps",
+                Budget::Time => "minutes",
+                Budget::Tokens => "tokens",
+                Budget::StoppingRounds => "stoppingRounds",
+            };
+            (CUT, Some(format!("the turn has used up its budget of {what}; `--continue` goes on")))
         }
         TurnEnd::Blocked => (CUT, Some("the turn was blocked".to_owned())),
         TurnEnd::Error { error } => (FAILED, Some(format!("{}: {}", error.code, error.message))),

@@ -7,6 +7,8 @@ pub mod workspace;
 pub mod configuration;
 pub mod reload;
 
+mod trial;
+
 pub mod buffers;
 pub mod notices;
 

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::configuration::Composition;
 use crate::runtime::Runtime;
+use crate::trial::of_row;
 use crate::workspace::Workspace;
 
 /// Why a value was not set. The file is as it was.
@@ -129,7 +130,8 @@ impl Runtime {
             Ok(()) => {}
             Err(UpdateError::Closed) => return problems,
             Err(UpdateError::Rows(failures)) => {
-                problems.extend(failures.iter().map(|failure| of_row(composed, failure)));
+                let failed = |it: &RowFailure| of_row(composed, &it.id, it.to_string());
+                problems.extend(failures.iter().map(failed));
                 return problems;
             }
         }
@@ -169,16 +171,6 @@ fn facts(problem: &Problem) -> (Option<String>, String) {
 /// An error that did not keep the rest from applying.
 fn lived_with(problem: Problem) -> Problem {
     if problem.is_error() { problem.warning() } else { problem }
-}
-
-/// A row that did not start, at the place that it comes from.
-fn of_row(composed: &Composition, failure: &RowFailure) -> Problem {
-    let row = composed.composed().row(&failure.id);
-    let problem = match row {
-        Some(row) => Problem::at(ProblemKind::Config, &row.place, failure.to_string()),
-        None => Problem::of(ProblemKind::Config, "configuration", failure.to_string()),
-    };
-    problem.key(&failure.id)
 }
 
 /// A problem as clients see it.

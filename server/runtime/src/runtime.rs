@@ -361,7 +361,7 @@ impl Runtime {
         Ok(rows)
     }
 
-    fn host(&self, path: &Path) -> Host {
+    pub(crate) fn host(&self, path: &Path) -> Host {
         Host {
             home: self.config.sources.home.clone(),
             environment: self.configuration.variables(),

@@ -192,7 +192,7 @@ impl Workspace {
 
 /// What a folder must have to be of use.
 fn services(kernel: &Kernel) -> Result<Services, MountError> {
-    let missing = |service| MountError { service, reason: broken_rows(kernel) };
+    let missing = |service| MountError { service, reason: broken_rows(kernel, service) };
     Ok(Services {
         agents: kernel.get(&AGENTS).ok_or_else(|| missing(AGENTS.name()))?,
         models: kernel.get(&LLM).ok_or_else(|| missing(LLM.name()))?,
@@ -205,11 +205,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn broken_rows(kernel: &Kernel) -> String {
+/// Which rows do not run, of those that a service needs.
+fn broken_rows(kernel: &Kernel, service: &str) -> String {
+    let provides = |name: &str| {
+        PLUGINS.iter().any(|plugin| plugin.name == name && plugin.provides.contains(&service))
+    };
     let mut broken = Vec::new();
     for plugin in kernel.plugins() {
         let id = &plugin.id;
         match plugin.state {
+            PluginState::Disposed if provides(&plugin.name) => {
+                broken.push(format!("row `{id}` is disabled"));
+            }
             PluginState::Active | PluginState::Disposed => {}
             PluginState::Failed => {
                 broken.push(format!("row `{id}` failed: {}", plugin.error.unwrap_or_default()));
@@ -221,6 +228,9 @@ fn broken_rows(kernel: &Kernel) -> String {
                 broken.push(format!("row `{id}` is {}", plugin.state));
             }
         }
+    }
+    if broken.is_empty() {
+        broken.push(format!("no row provides `{service}`"));
     }
     broken.join("; ")
 }

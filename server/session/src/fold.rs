@@ -129,6 +129,8 @@ pub struct Fold {
     pub usage: Option<Usage>,
     /// Tokens of all requests; what a session inherited does not count.
     pub totals: Totals,
+    /// The step whose last request is in the log.
+    asked: Option<(u64, u64)>,
 }
 
 impl Fold {
@@ -251,8 +253,11 @@ impl Fold {
                     turn.rounds.retain(|round| round.started.round_id != settled.round_id);
                 }
             }
+            EventData::ModelRequest(request) => {
+                self.asked = Some((request.turn, request.step));
+                self.totals.requests += 1;
+            }
             EventData::AssistantChunk(_)
-            | EventData::ModelRequest(_)
             | EventData::ModelRetry(_)
             | EventData::ModelRetryStarted(_)
             | EventData::EvidenceChecked(_)
@@ -268,6 +273,7 @@ impl Fold {
         self.title = None;
         self.usage = None;
         self.totals = Totals::default();
+        self.asked = None;
     }
 
     fn answer(&mut self, seq: u64, answer: &dsh_protocol::event::AssistantMessage) {
@@ -280,7 +286,10 @@ impl Fold {
             record.usage = answer.usage.or(record.usage);
         }
         self.usage = answer.usage.or(self.usage);
-        self.totals.requests += 1;
+        // An adapter without a body leaves no other trace of its request.
+        if self.asked != Some((answer.turn, answer.step)) {
+            self.totals.requests += 1;
+        }
         if let Some(usage) = &answer.usage {
             add(&mut self.totals.usage, usage);
         }

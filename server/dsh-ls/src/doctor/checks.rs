@@ -168,6 +168,10 @@ fn environment(settings: &RuntimeConfig) -> Result<String, String> {
             let found: Vec<String> = found.collect();
             Err(format!("{} is not taken: {}", file.display(), found.join("; ")))
         }
+        Ok(_) if fs::metadata(&file).is_ok_and(|metadata| metadata.mode() & 0o077 != 0) => {
+            let place = file.display();
+            Err(format!("others can read {place}, which may have keys; run `chmod 600` on it"))
+        }
         Ok(_) if file.exists() => Ok(format!("{} is taken", file.display())),
         Ok(_) => Ok("the program's own; the home has no `.env`".to_owned()),
     }

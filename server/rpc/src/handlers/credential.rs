@@ -13,8 +13,10 @@ use crate::cx::Cx;
 use crate::handlers::errors;
 
 pub(crate) async fn set(cx: &Cx, params: CredentialSetParams) -> Result<NoParams, RpcError> {
-    if params.name.trim().is_empty() {
-        return Err(RpcError::invalid_params("`name` must not be empty"));
+    let is_named = |char: char| char.is_ascii_alphanumeric() || "_-.".contains(char);
+    if params.name.is_empty() || !params.name.chars().all(is_named) {
+        let message = "`name` must be made of letters, digits, `_`, `-` and `.`";
+        return Err(RpcError::invalid_params(message));
     }
     let credentials = credentials(cx).await?;
     credentials.set(&params.name, &params.value).map_err(|error| match error {

@@ -32,6 +32,9 @@ pub(crate) use log::{events, messages, request, subscribe, unsubscribe};
 const LIST: u64 = 50;
 const LIST_MOST: u64 = 500;
 
+/// How many characters a title may have: it is shown on one line.
+const TITLE_MOST: usize = 500;
+
 /// The agent of a session.
 async fn agent(cx: &Cx, id: &SessionId) -> Result<Agent, RpcError> {
     let (_, agent) =
@@ -73,6 +76,7 @@ pub(crate) async fn new(cx: &Cx, params: SessionNewParams) -> Result<SessionNewR
         None => None,
     };
     let title = params.title.filter(|title| !title.trim().is_empty());
+    let title = title.map(|title| on_one_line(&title)).transpose()?;
     let session = NewSession { id: params.session_id, title, model };
     let agents = workspace.agents().await.map_err(|error| errors::mount(&error))?;
     let agent = agents.create(session).await.map_err(|error| errors::open(&error))?;
@@ -144,13 +148,23 @@ fn has(session: &SessionInfo, query: &str) -> bool {
     title.contains(query) || session.session_id.as_str().to_lowercase().contains(query)
 }
 
-pub(crate) async fn rename(cx: &Cx, params: SessionRenameParams) -> Result<NoParams, RpcError> {
-    let title = params.title.trim();
-    if title.is_empty() {
-        return Err(RpcError::invalid_params("`title` must not be empty"));
+/// A title on one line: it stands in lists and in terminals.
+fn on_one_line(text: &str) -> Result<String, RpcError> {
+    let words = text.split(|char: char| char.is_whitespace() || char.is_control());
+    let title = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    match title.chars().count() {
+        0 => Err(RpcError::invalid_params("`title` must not be empty")),
+        1..=TITLE_MOST => Ok(title),
+        _ => Err(RpcError::invalid_params(format!(
+            "`title` must have at most {TITLE_MOST} characters"
+        ))),
     }
+}
+
+pub(crate) async fn rename(cx: &Cx, params: SessionRenameParams) -> Result<NoParams, RpcError> {
+    let title = on_one_line(&params.title)?;
     let agent = agent(cx, &params.session_id).await?;
-    agent.rename(title.to_owned()).await.map_err(|error| errors::command(&error))?;
+    agent.rename(title).await.map_err(|error| errors::command(&error))?;
     Ok(NoParams {})
 }
 
