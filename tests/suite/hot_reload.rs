@@ -91,7 +91,8 @@ fn a_file_is_created_edited_broken_repaired_and_deleted_and_the_last_good_tree_s
     client.session("s");
     assert!(!world.home().join("cordis.patch.yml").exists());
     let write = |text: &str| fs::write(patch(&world), text).unwrap();
-    assert_eq!(changed(&client, || write(WITHOUT_GREP))["ok"], true);
+    let told = changed(&client, || write(WITHOUT_GREP));
+    assert_eq!(told["ok"], true, "{told}");
     assert_eq!(tools(&mut client), ["deliberate", "glob", "read", "subagent"]);
     let broken = [
         ("- id: tool-grep\n  disabled: true\n- id: [\n", "cordis.patch.yml"),
