@@ -23,6 +23,14 @@ fn patch(world: &World) -> PathBuf {
     world.home().join("cordis.patch.yml")
 }
 
+/// Makes a text the home's patch file, all at once: half of it would be read, too.
+fn put(world: &World, text: &str) {
+    let path = patch(world);
+    let whole = path.with_extension("new");
+    fs::write(&whole, text).unwrap();
+    fs::rename(whole, path).unwrap();
+}
+
 /// Does something to the files and waits until the server says what came of it.
 fn changed(client: &Client, change: impl FnOnce()) -> Value {
     let before = client.frames().len();
@@ -53,7 +61,7 @@ fn a_tool_goes_with_two_lines_and_comes_back_with_their_removal() {
     client.session("s");
     client.complete("s", "First.");
     assert_eq!(offered(&mock), ["deliberate", "glob", "grep", "read", "subagent"]);
-    let told = changed(&client, || fs::write(patch(&world), WITHOUT_GREP).unwrap());
+    let told = changed(&client, || put(&world, WITHOUT_GREP));
     assert_eq!(told["ok"], true, "{told}");
     client.complete("s", "Second.");
     assert_eq!(
@@ -90,8 +98,9 @@ fn a_file_is_created_edited_broken_repaired_and_deleted_and_the_last_good_tree_s
     let mut client = world.start("offline/retrieval");
     client.session("s");
     assert!(!world.home().join("cordis.patch.yml").exists());
-    let write = |text: &str| fs::write(patch(&world), text).unwrap();
-    assert_eq!(changed(&client, || write(WITHOUT_GREP))["ok"], true);
+    let write = |text: &str| put(&world, text);
+    let told = changed(&client, || write(WITHOUT_GREP));
+    assert_eq!(told["ok"], true, "{told}");
     assert_eq!(tools(&mut client), ["deliberate", "glob", "read", "subagent"]);
     let broken = [
         ("- id: tool-grep\n  disabled: true\n- id: [\n", "cordis.patch.yml"),
@@ -145,7 +154,7 @@ fn a_running_turn_ends_with_the_tools_that_it_began_with() {
     client.session("s");
     client.prompt("s", "Look.");
     client.text("s", "Looking.");
-    let told = changed(&client, || fs::write(patch(&world), WITHOUT_GREP).unwrap());
+    let told = changed(&client, || put(&world, WITHOUT_GREP));
     assert_eq!(
         (&told["ok"], tools(&mut client)),
         (&json!(true), names(&["deliberate", "glob", "read", "subagent"]))
@@ -179,7 +188,7 @@ fn what_a_turn_stands_on_is_replaced_after_it_and_nobody_misses_an_event() {
     client.text("s", "Slow");
     let before = client.frames().len();
     let one_step = "- id: agent-loop\n  config: {budgets: {steps: 1}}\n";
-    fs::write(patch(&world), one_step).unwrap();
+    put(&world, one_step);
     let reloading = client.ask("config/reload", json!({}));
     // Everything still answers while the change waits for the turn.
     assert_eq!(
@@ -228,13 +237,13 @@ fn a_subscription_outlives_the_time_without_what_runs_agents() {
 #[test]
 fn a_server_that_began_with_a_broken_file_says_what_is_wrong_until_it_is_mended() {
     let world = World::new();
-    fs::write(patch(&world), "- id: tool-grep\n  disabled: yes please\n").unwrap();
+    put(&world, "- id: tool-grep\n  disabled: yes please\n");
     let mut client = world.start("offline/retrieval");
     let refused = client.refused("session/new", json!({}));
     assert_eq!(refused["data"]["kind"], "configInvalid", "{refused}");
     let problem = &refused["data"]["problems"][0];
     assert_eq!((&problem["line"], &problem["severity"]), (&json!(2), &json!("error")), "{problem}");
-    fs::write(patch(&world), WITHOUT_GREP).unwrap();
+    put(&world, WITHOUT_GREP);
     client.session("s");
     assert_eq!(tools(&mut client), ["deliberate", "glob", "read", "subagent"]);
     client.shut_down();
@@ -244,7 +253,7 @@ fn a_server_that_began_with_a_broken_file_says_what_is_wrong_until_it_is_mended(
 fn a_value_is_set_through_the_wire_with_its_comments_kept_or_refused_with_the_file_untouched() {
     let world = World::new();
     let before = "# Mine.\n- id: tool-glob # not needed\n  disabled: true\n";
-    fs::write(patch(&world), before).unwrap();
+    put(&world, before);
     let mut client = world.start("offline/retrieval");
     client.session("s");
     let bad = [
@@ -281,7 +290,7 @@ fn a_value_is_set_through_the_wire_with_its_comments_kept_or_refused_with_the_fi
 fn plugins_tell_where_they_stand_and_what_they_wait_for() {
     let world = World::new();
     let rows = "- id: agent-default-model\n  config: {provider: x, model: y}\n- insert:\n  - id: spare\n    name: tool-read\n    inject: [nothing]\n";
-    fs::write(patch(&world), rows).unwrap();
+    put(&world, rows);
     let mut client = world.start("offline/retrieval");
     let plugins = client.request("plugin/list", json!({}))["plugins"].clone();
     let plugin = |id: &str| {
@@ -346,7 +355,7 @@ fn a_model_that_falls_silent_is_given_up_after_the_time_that_its_row_says() {
     ];
     let mock = MockModel::start(silent);
     let impatient = "- id: llm-local\n  merge: {idleTimeoutMs: 300, retry: {maxRetries: 0}}\n";
-    fs::write(patch(&world), impatient).unwrap();
+    put(&world, impatient);
     let mut client = world.ask(&mock);
     client.session("s");
     for _ in 0..3 {
