@@ -9,7 +9,7 @@ use dsh_agent::commands::{COMMANDS, Commands};
 use dsh_agent::deliberation::{DELIBERATION, Deliberation};
 use dsh_agent::host::{HOST, Host};
 use dsh_agent::tools::{TOOLS, Tools};
-use dsh_kernel::plugin::Row;
+use dsh_kernel::plugin::{Plugin, Row};
 use dsh_kernel::{Kernel, PluginState, PluginStatus, UpdateError};
 use dsh_llm::credentials::{CREDENTIALS, Credentials};
 use dsh_llm::models::{LLM, Models};
@@ -205,28 +205,36 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Which rows do not run, of those that a service needs.
+/// Why nobody provides a service: the rows that would, and those that they wait for.
 fn broken_rows(kernel: &Kernel, service: &str) -> String {
-    let provides = |name: &str| {
-        PLUGINS.iter().any(|plugin| plugin.name == name && plugin.provides.contains(&service))
-    };
+    let plugins = kernel.plugins();
     let mut broken = Vec::new();
-    for plugin in kernel.plugins() {
-        let id = &plugin.id;
-        match plugin.state {
-            PluginState::Disposed if provides(&plugin.name) => {
-                broken.push(format!("row `{id}` is disabled"));
-            }
-            PluginState::Active | PluginState::Disposed => {}
-            PluginState::Failed => {
-                broken.push(format!("row `{id}` failed: {}", plugin.error.unwrap_or_default()));
-            }
-            PluginState::Pending => {
-                broken.push(format!("row `{id}` waits for {}", plugin.waiting_for.join(", ")));
-            }
-            PluginState::Loading | PluginState::Unloading => {
-                broken.push(format!("row `{id}` is {}", plugin.state));
-            }
+    let mut wanted = vec![service.to_owned()];
+    let mut at = 0;
+    while let Some(service) = wanted.get(at).cloned() {
+        at += 1;
+        let provides = |name: &str| {
+            let gives = |plugin: &&Plugin| plugin.provides.contains(&service.as_str());
+            PLUGINS.iter().filter(gives).any(|plugin| plugin.name == name)
+        };
+        for row in plugins.iter().filter(|row| provides(&row.name)) {
+            let id = &row.id;
+            broken.push(match row.state {
+                PluginState::Active => continue,
+                PluginState::Disposed => format!("row `{id}` is disabled"),
+                PluginState::Failed => {
+                    format!("row `{id}` failed: {}", row.error.as_deref().unwrap_or_default())
+                }
+                PluginState::Pending => {
+                    let new = row.waiting_for.iter().filter(|service| !wanted.contains(service));
+                    let new: Vec<String> = new.cloned().collect();
+                    wanted.extend(new);
+                    format!("row `{id}` waits for {}", row.waiting_for.join(", "))
+                }
+                PluginState::Loading | PluginState::Unloading => {
+                    format!("row `{id}` is {}", row.state)
+                }
+            });
         }
     }
     if broken.is_empty() {

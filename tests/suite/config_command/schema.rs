@@ -44,9 +44,9 @@ fn the_program_prints_the_schema_of_its_own_plugins() {
 const GOOD: [&str; 16] = [
     "[]",
     "- insert: []",
-    "- insert: [{id: mine, name: tool-read}]",
+    "- insert: [{id: mine, name: tool-read, disabled: true}]",
     "- insert: [{id: tool-read}]",
-    "- insert: [{id: g, group: true, config: [{id: h, group: true, config: [{id: tools}]}]}]",
+    "- insert: [{id: g, group: true, config: [{id: h, group: true, config: [{id: tools, disabled: true}]}]}]",
     "- insert: [{id: far, name: openai-compatible, config: {provider: far, dialect: openai, models: [{id: m}]}}]",
     "- insert: [{id: far, name: llm, inject: [fs], isolate: {llm: true, fs: shared}, intercept: {llm: {a: 1}}}]",
     "- {id: tool-grep, disabled: true}",

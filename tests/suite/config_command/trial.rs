@@ -18,25 +18,36 @@ fn check(patch: &str, expected: Expect) {
 
 #[test]
 fn a_row_that_cannot_start_is_an_error() {
-    check("- id: fs\n  merge: {secrets: [\"[\"]}\n", expect![[r#"
+    check(
+        "- id: fs\n  merge: {secrets: [\"[\"]}\n",
+        expect![[r#"
         ROOT/home/cordis.patch.yml:2:10: error: fs: [: unclosed character class; missing ']'; correct the list of secret names
         bundle dsh-base:29:11: warning: llm-offline: waits for search
         bundle dsh-base:46:11: warning: evidence: waits for fs
         bundle dsh-base:47:11: warning: tool-read: waits for fs
         bundle dsh-base:48:11: warning: tool-grep: waits for search
         bundle dsh-base:49:11: warning: tool-glob: waits for search
-        1 error, 5 warnings"#]]);
-    check("- id: llm-local\n  merge: {provider: deepseek}\n", expect![[r#"
+        1 error, 5 warnings"#]],
+    );
+    check(
+        "- id: llm-local\n  merge: {provider: deepseek}\n",
+        expect![[r#"
         ROOT/home/cordis.patch.yml:2:10: error: llm-local: `deepseek` is registered already
-        1 error, 0 warnings"#]]);
-    check("- insert: [{id: more, name: tool-grep}]\n", expect![[r#"
+        1 error, 0 warnings"#]],
+    );
+    check(
+        "- insert: [{id: more, name: tool-grep}]\n",
+        expect![[r#"
         ROOT/home/cordis.patch.yml:1:17: error: more: `grep` is registered already
-        1 error, 0 warnings"#]]);
+        1 error, 0 warnings"#]],
+    );
 }
 
 #[test]
 fn rows_that_wait_for_one_that_is_disabled_are_warnings() {
-    check("- id: session-store\n  disabled: true\n", expect![[r#"
+    check(
+        "- id: session-store\n  disabled: true\n",
+        expect![[r#"
         bundle dsh-base:36:11: warning: sessions: waits for sessionStore
         bundle dsh-base:39:11: warning: agents: waits for sessions
         bundle dsh-base:43:11: warning: subagent-spawn: waits for agents
@@ -44,5 +55,6 @@ fn rows_that_wait_for_one_that_is_disabled_are_warnings() {
         bundle dsh-deliberation:2:11: warning: subagent-mid-fork-step-family-in-process: waits for agents
         bundle dsh-deliberation:11:11: warning: subagent-mid-fork-current-turn-in-process: waits for agents
         bundle dsh-deliberation:19:11: warning: tool-deliberation: waits for agents
-        0 errors, 7 warnings"#]]);
+        0 errors, 7 warnings"#]],
+    );
 }

@@ -150,6 +150,7 @@ fn what_a_round_does_is_logged_where_wanted_and_nothing_that_is_said_in_it() {
     client.initialize();
     client.session("s");
     client.complete("s", "Go.");
+    until("the last line", || client.complaints().contains("round-complete"));
     let said = client.complaints();
     for line in [
         "[tool-deliberation][debug] tool-mounted name=deliberate",
