@@ -92,14 +92,23 @@ impl Commands {
         self.commands.all().iter().map(|command| command.info().clone()).collect()
     }
 
+    /// The command that a person typed.
+    pub fn named(&self, line: &str) -> Result<CommandInfo, CommandLineError> {
+        self.parsed(line).map(|(command, _)| command.info().clone())
+    }
+
+    fn parsed<'a>(&self, line: &'a str) -> Result<(Arc<dyn Command>, &'a str), CommandLineError> {
+        let (name, arguments) = parse(line).ok_or(CommandLineError::NotACommand)?;
+        let unknown =
+            || CommandLineError::Unknown { name: name.to_owned(), known: self.commands.names() };
+        Ok((self.commands.get(name).ok_or_else(unknown)?, arguments))
+    }
+
     /// Runs what a person typed, in a task of its own, so that a panic stays there. Dropping the future cancels
     /// the command.
     pub async fn run(&self, agent: Agent, line: &str) -> Result<CommandOutcome, CommandLineError> {
-        let (name, arguments) = parse(line).ok_or(CommandLineError::NotACommand)?;
-        let Some(command) = self.commands.get(name) else {
-            let known = self.commands.names();
-            return Err(CommandLineError::Unknown { name: name.to_owned(), known });
-        };
+        let (command, arguments) = self.parsed(line)?;
+        let name = command.info().name.clone();
         let cancel = CancellationToken::new();
         let _cancelled_when_dropped = cancel.clone().drop_guard();
         let call = CommandCall { agent, arguments: arguments.to_owned(), cancel };

@@ -15,6 +15,7 @@ use dsh_protocol::params::session::Delivery;
 use dsh_protocol::turn::{AbortReason, Budget, NoTurn, Outcome, TurnEnd};
 use dsh_runtime::agent::agent::{Agent, Cancel, Prompt};
 use dsh_runtime::agent::agents::NewSession;
+use dsh_runtime::agent::commands::{CommandOutcome, Commands};
 use dsh_runtime::agent::wait::{Waited, wait};
 use dsh_runtime::runtime::Runtime;
 use dsh_runtime::workspace::Workspace;
@@ -55,11 +56,18 @@ async fn ask(runtime: &Runtime, args: &RunArgs) -> anyhow::Result<u8> {
     {
         bail!("no adapter serves the provider `{}`", model.provider);
     }
+    let commands = if text.starts_with('/') { Some(commands(&workspace, &text)?) } else { None };
     let agent = session(&workspace, args).await?;
     if !args.quiet {
         announce(&workspace, &agent).await?;
     }
     let mut signals = Signals::listen()?;
+    if let Some(commands) = commands {
+        return tokio::select! {
+            outcome = commands.run(agent, &text) => said(&outcome?),
+            () = signals.next() => Ok(INTERRUPTED),
+        };
+    }
     let after = agent.log().last_seq();
     let prompt = Prompt {
         content: vec![ContentBlock::Text { text }],
@@ -93,6 +101,25 @@ async fn ask(runtime: &Runtime, args: &RunArgs) -> anyhow::Result<u8> {
     Ok(conclude(args, printer, &waited, interrupted))
 }
 
+/// The commands of a folder, if one of them is what the text names.
+fn commands(workspace: &Workspace, text: &str) -> anyhow::Result<Arc<Commands>> {
+    let Some(commands) = workspace.commands() else {
+        bail!("no commands can be run here; enable the row `commands`");
+    };
+    commands.named(text)?;
+    Ok(commands)
+}
+
+/// Says how a command came out.
+fn said(outcome: &CommandOutcome) -> anyhow::Result<u8> {
+    if outcome.ok {
+        crate::cli::print(&format!("{}\n", outcome.text))?;
+        return Ok(0);
+    }
+    complain(&outcome.text);
+    Ok(FAILED)
+}
+
 /// The prompt, from the command line or from standard input.
 fn prompt_text(prompt: Option<&str>) -> anyhow::Result<String> {
     let text = match prompt {
@@ -106,10 +133,6 @@ fn prompt_text(prompt: Option<&str>) -> anyhow::Result<String> {
     };
     if text.trim().is_empty() {
         bail!("the prompt is blank");
-    }
-    if let Some(command) = text.strip_prefix('/') {
-        let name = command.split_whitespace().next().unwrap_or_default();
-        bail!("there is no command `/{name}`");
     }
     Ok(text)
 }
