@@ -7,17 +7,7 @@ use serde_json::Value;
 
 use crate::schema::{KnownRow, known_rows};
 
-const OPENING: &str = "\
-# Configuration
-
-What the program does is a list of rows. A row has an id, a plugin, and the plugin's keys in `config`. Patch files \
-change rows: the profile's (`HOME/profiles/PROFILE/cordis.patch.yml`), the home's (`HOME/cordis.patch.yml`) and \
-those of `--patch`, the later one wins. `dsh-ls config dump --origin` prints the rows as they are and where they \
-come from, `dsh-ls config check` everything that is wrong with them, and `dsh-ls config set ROW.KEY VALUE` sets one \
-key in the home's file. `dsh-ls schema --config` is the JSON Schema of patch files, for editors.
-
-This file is made from the plugins and checked against them.
-";
+const OPENING: &str = include_str!("catalogue/opening.md");
 
 /// The catalogue of a program with these plugins.
 pub fn catalogue(plugins: &[Plugin]) -> String {

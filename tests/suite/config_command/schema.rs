@@ -142,3 +142,17 @@ fn keys_are_completed_with_their_types_in_config_and_in_merge() {
         assert!(id.as_array().unwrap().contains(&"tool-read".into()), "{name}");
     }
 }
+
+#[test]
+fn the_examples_of_the_catalogue_are_good_files() {
+    let world = World::new();
+    let catalogue = catalogue(PLUGINS);
+    let examples: Vec<&str> =
+        catalogue.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(examples.len(), 2);
+    for example in examples {
+        let patch = write(&world, "example.yml", example);
+        let (code, found, _) = run(&world, &["config", "check", "--patch", &patch]);
+        assert_eq!((code, found.as_str()), (0, "0 errors, 0 warnings\n"), "{example}");
+    }
+}
