@@ -29,7 +29,7 @@ pub(super) struct Config {
     base_url: Option<String>,
     /// The name of the credential. Absent: no key is sent.
     pub api_key: Option<String>,
-    /// How it differs from the others.
+    /// How it differs from the others: `deepseek`, `llama-cpp`, `ollama`, `openai`, `openrouter` or `vllm`.
     dialect: Option<String>,
     /// The models that are listed.
     #[serde(default)]
