@@ -162,7 +162,7 @@ fn await_progress(client: &Client, kind: &str, count: usize) -> String {
 }
 
 /// Answers the request for the `count`th token.
-fn take_token(client: &mut Client, count: usize, answer: Value) {
+fn take_token(client: &mut Client, count: usize, answer: &Value) {
     let id = client.wait_for("a token", |frames| {
         let is_asked = |frame: &&Value| frame["method"] == "window/workDoneProgress/create";
         frames.iter().filter(is_asked).nth(count - 1).map(|frame| frame["id"].clone())
@@ -179,12 +179,12 @@ fn a_progress_begins_when_the_editor_has_taken_its_token_and_not_at_all_when_it_
     let mut client = world.edit(&mock);
     client.session("s");
     client.complete("s", "Go.");
-    take_token(&mut client, 1, json!({ "error": { "code": 1, "message": "no" } }));
+    take_token(&mut client, 1, &json!({ "error": { "code": 1, "message": "no" } }));
     client.complete("s", "Go.");
     let kinds: Vec<String> = progress(&client).into_iter().map(|(_, kind)| kind).collect();
     assert_eq!(kinds, ["create", "create"]);
     // The answer comes when the turn is over: what was promised is shown whole.
-    take_token(&mut client, 2, json!({ "result": null }));
+    take_token(&mut client, 2, &json!({ "result": null }));
     await_progress(&client, "end", 1);
     let kinds: Vec<String> = progress(&client).into_iter().map(|(_, kind)| kind).collect();
     assert_eq!(kinds, ["create", "create", "begin", "end"]);
@@ -200,7 +200,7 @@ fn each_turn_is_a_progress_with_a_token_of_its_own() {
     client.session("s");
     for turn in 1..=3 {
         client.prompt("s", "Go.");
-        take_token(&mut client, turn, json!({ "result": null }));
+        take_token(&mut client, turn, &json!({ "result": null }));
         client.rest("s");
         await_progress(&client, "end", turn);
     }
@@ -226,7 +226,7 @@ fn a_progress_that_the_person_cancels_cancels_its_turn_and_no_other() {
     client.session("other");
     client.prompt("s", "Go.");
     client.text("s", "Half");
-    take_token(&mut client, 1, json!({ "result": null }));
+    take_token(&mut client, 1, &json!({ "result": null }));
     let token = await_progress(&client, "begin", 1);
     client.prompt("other", "Go.");
     client.text("other", "Other");

@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 use super::{run, write};
 
 #[track_caller]
-fn check(patch: &str, expected: Expect) {
+fn check(patch: &str, expected: &Expect) {
     let world = World::new();
     write(&world, "home/cordis.patch.yml", patch);
     let (_, found, _) = run(&world, &["config", "check"]);
