@@ -20,7 +20,7 @@ fn check(patch: &str, expected: &Expect) {
 fn a_row_that_cannot_start_is_an_error() {
     check(
         "- id: fs\n  merge: {secrets: [\"[\"]}\n",
-        expect![[r#"
+        &expect![[r#"
         ROOT/home/cordis.patch.yml:2:10: error: fs: [: unclosed character class; missing ']'; correct the list of secret names
         bundle dsh-base:29:11: warning: llm-offline: waits for search
         bundle dsh-base:46:11: warning: evidence: waits for fs
@@ -31,13 +31,13 @@ fn a_row_that_cannot_start_is_an_error() {
     );
     check(
         "- id: llm-local\n  merge: {provider: deepseek}\n",
-        expect![[r#"
+        &expect![[r#"
         ROOT/home/cordis.patch.yml:2:10: error: llm-local: `deepseek` is registered already
         1 error, 0 warnings"#]],
     );
     check(
         "- insert: [{id: more, name: tool-grep}]\n",
-        expect![[r#"
+        &expect![[r#"
         ROOT/home/cordis.patch.yml:1:17: error: more: `grep` is registered already
         1 error, 0 warnings"#]],
     );
@@ -47,7 +47,7 @@ fn a_row_that_cannot_start_is_an_error() {
 fn rows_that_wait_for_one_that_is_disabled_are_warnings() {
     check(
         "- id: session-store\n  disabled: true\n",
-        expect![[r#"
+        &expect![[r#"
         bundle dsh-base:36:11: warning: sessions: waits for sessionStore
         bundle dsh-base:39:11: warning: agents: waits for sessions
         bundle dsh-base:43:11: warning: subagent-spawn: waits for agents
