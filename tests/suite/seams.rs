@@ -40,6 +40,7 @@ use tokio_util::sync::CancellationToken;
 use crate::product;
 
 mod one_file;
+mod others;
 mod shelf;
 
 use one_file::{FILE, LINES, OneFile};
