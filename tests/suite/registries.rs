@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use dsh_agent::commands::{COMMANDS, Commands};
 use dsh_agent::hooks::{HOOKS, PRE_EXECUTE, PRE_STEP, RESULT, TURN_STOPPING};
 use dsh_agent::host::Observer as _;
 use dsh_agent::prompt::{SYSTEM_PROMPT, Section, SystemPrompt};
@@ -198,13 +199,15 @@ struct Registries {
     models: Option<Arc<Models>>,
     prompt: Option<Arc<SystemPrompt>>,
     subagents: Option<Arc<Subagents>>,
+    commands: Option<Arc<Commands>>,
 }
 
 impl Registries {
     fn of(kernel: &Kernel) -> Self {
         let (tools, models) = (kernel.get(&TOOLS), kernel.get(&LLM));
         let (prompt, subagents) = (kernel.get(&SYSTEM_PROMPT), kernel.get(&SUBAGENTS));
-        Self { tools, models, prompt, subagents }
+        let commands = kernel.get(&COMMANDS);
+        Self { tools, models, prompt, subagents, commands }
     }
 
     /// Which of these names are taken, each with the registry. A name is taken if nobody else gets it.
@@ -222,6 +225,8 @@ impl Registries {
         taken.extend(tools.map(|tool| format!("tool {}", tool.definition.name)));
         let subagents = self.subagents.iter().flat_map(|subagents| subagents.names());
         taken.extend(subagents.map(|name| format!("subagent-provider {name}")));
+        let commands = self.commands.iter().flat_map(|commands| commands.list());
+        taken.extend(commands.map(|command| format!("command /{}", command.name)));
         taken
     }
 }
@@ -240,7 +245,8 @@ fn entries(kernel: &Kernel, names: &BTreeSet<String>) -> BTreeMap<String, Vec<St
             // A name is that of the registration, whichever registry it is in.
             let name = label.trim_matches('`');
             for (entry, owners) in &mut entries {
-                if entry.split_once(' ').is_some_and(|(_, of_entry)| of_entry == name) {
+                let is_it = |(_, of_entry): (&str, &str)| of_entry == name;
+                if entry.split_once(' ').is_some_and(is_it) {
                     owners.push(status.id.clone());
                 }
             }
@@ -307,6 +313,7 @@ async fn every_row_takes_exactly_its_entries_out_of_every_registry_and_brings_th
         let is_shared = entry.starts_with("hook ") && !owners.is_empty();
         assert!(owners.len() == 1 || is_shared, "{entry} is of {owners:?}");
     }
+    assert!(all.contains_key("command /deliberate"), "{all:?}");
     for kind in ["adapter", "hook", "section", "service", "subagent-provider", "tool"] {
         assert!(all.keys().filter(|entry| entry.starts_with(kind)).count() > 1, "{kind}: {all:?}");
     }
@@ -331,6 +338,10 @@ async fn every_row_takes_exactly_its_entries_out_of_every_registry_and_brings_th
             owners.retain(|owner| !down.contains(owner));
             !owners.is_empty()
         });
+        if down.contains("commands") {
+            // Its owner goes on without it.
+            left.remove("command /deliberate");
+        }
         if down.contains("subagent-spawn") {
             // It is not offered while nobody starts what it asks for.
             left.remove("tool subagent");

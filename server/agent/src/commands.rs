@@ -84,7 +84,7 @@ impl Commands {
     pub fn register(&self, command: Arc<dyn Command>) -> Result<Registration, Taken> {
         let name = command.info().name.clone();
         let registration = self.commands.register(&name, command)?;
-        Ok(Registration::named(format!("command `/{name}`"), move || drop(registration)))
+        Ok(Registration::named(format!("`/{name}`"), move || drop(registration)))
     }
 
     /// The commands by name.
