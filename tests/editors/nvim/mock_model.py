@@ -3,10 +3,13 @@
 `drip N RATE` writes N pieces, RATE in a second. `think` thinks before it answers. `busy` is
 answered when it is asked again. `cut` is never answered to the end. `hostile` calls a tool of an
 impossible name, then answers with what could break an editor. `long` writes one very long line.
-Anything else is repeated.
+`cite` makes claims of `src/lib.rs` that do not hold. `deliberate` searches and then asks three
+branches; what they do stands in `branch`. `delegate TASK` lets a subagent do the task. Anything
+else is repeated.
 """
 
 import http.server
+import itertools
 import json
 import threading
 import time
@@ -20,8 +23,27 @@ HOSTILE = (
 )
 
 
+CITE = """`Registration` is a struct (`src/lib.rs:8`), and this holds.
+
+- Further down is `retry_request` (`src/lib.rs:9`).
+- The file ends at `src/lib.rs:70`.
+- See also `src/gone.rs:3`.
+
+From `src/lib.rs:2`:
+
+```rust
+pub struct Registration {
+```
+"""
+
+# How a branch is told what it is for.
+AUDIT = "isolated `trajectory-audit` branch"
+REVIEW = "isolated `masked-review` branch"
+
 # The prompts that were refused once.
 refused = set()
+
+calls = itertools.count(1)
 
 
 def last_prompt(body):
@@ -29,6 +51,13 @@ def last_prompt(body):
     texts = [m["content"] for m in body["messages"] if m["role"] == "user"]
     last = texts[-1]
     return last if isinstance(last, str) else "\n".join(p.get("text", "") for p in last)
+
+
+def results_after_last_prompt(body):
+    """How many tools have answered since the person asked last."""
+    roles = [m["role"] for m in body["messages"]]
+    last = len(roles) - 1 - roles[::-1].index("user")
+    return roles[last:].count("tool")
 
 
 def pieces(prompt):
@@ -45,6 +74,8 @@ def pieces(prompt):
     elif words[:1] == ["long"]:
         for _ in range(100):
             yield 0, {"content": "x" * 1000}
+    elif words[:1] == ["cite"]:
+        yield 0, {"content": CITE}
     elif words[:1] == ["think"]:
         yield 0, {"reasoning_content": "First this,\n"}
         yield 0, {"reasoning_content": "then that."}
@@ -53,10 +84,72 @@ def pieces(prompt):
         yield 0, {"content": f"You said: {prompt}"}
 
 
+def call(name, arguments):
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    function = {"name": name, "arguments": text}
+    # Calls of one session differ in their ids.
+    asked = {"index": 0, "id": f"c{next(calls)}", "type": "function", "function": function}
+    return {"tool_calls": [asked]}
+
+
 def hostile_call():
-    name = "bad\nname\x00\x1b[2J`"
-    function = {"name": name, "arguments": '{"pattern":"a\\nb\\u0000"}'}
-    return {"tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": function}]}
+    return call("bad\nname\x00\x1b[2J`", '{"pattern":"a\\nb\\u0000"}')
+
+
+def deliberation(goal):
+    """The call that asks the three roles once each."""
+    branches = [
+        {"label": "other", "role": "independent-alternative"},
+        {"label": "audit", "role": "trajectory-audit"},
+        {"label": "again", "role": "masked-review", "recentSteps": 2},
+    ]
+    for branch in branches:
+        branch |= {"route": "same", "capability": "read-only", "focus": "the claim"}
+    context = {"observations": [], "constraints": [], "unknowns": []}
+    asked = {"goal": goal, "incumbent": "It is.", "context": context, "branches": branches}
+    return call("deliberate", asked)
+
+
+def packet():
+    """What an audit hands in: an item with places, of which one does not hold."""
+    refs = [
+        {"path": "src/lib.rs", "line": 8, "quote": "pub struct Registration {"},
+        {"path": "src/lib.rs"},
+        {"path": "src/gone.rs", "line": 1},
+    ]
+    content = "Registration is a struct,\nnot a trait."
+    item = {"kind": "possible_error", "certainty": "likely", "content": content, "refs": refs}
+    return {"role": "trajectory-audit", "status": "update", "items": [item]}
+
+
+def branch(prompt, results):
+    """The call or the answer of a branch. The alternative searches, then never comes out when the
+    goal has the word `hold`, else says something without handing it in. With `hold all` the others
+    do the same."""
+    is_done = "hold all" not in prompt
+    if REVIEW in prompt and is_done:
+        return call("structured_output", {"role": "masked-review", "status": "no_update"})
+    if AUDIT in prompt and is_done:
+        return call("structured_output", packet())
+    if results == 0:
+        return call("grep", {"pattern": "Registration"})
+    return "drip 100000 20" if "hold" in prompt else "I would rather talk."
+
+
+def reaction(prompt, results):
+    """What the model does: a call, or the prompt whose pieces it says."""
+    words = prompt.split()
+    if "isolated `" in prompt:
+        return branch(prompt, results)
+    if words[:1] == ["hostile"] and results == 0:
+        return hostile_call()
+    if words[:1] == ["deliberate"] and results < 2:
+        steps = [call("grep", {"pattern": "struct"}), deliberation(" ".join(words[1:]))]
+        return steps[results]
+    if words[:1] == ["delegate"] and results == 0:
+        task = " ".join(words[1:])
+        return call("subagent", {"description": "look at the struct", "prompt": task})
+    return prompt
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -79,17 +172,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
         self.end_headers()
-        asked = any(m["role"] == "tool" for m in body["messages"])
+        act = reaction(prompt, results_after_last_prompt(body))
         try:
-            if prompt.startswith("hostile") and not asked:
-                self.send(hostile_call())
+            if isinstance(act, dict):
+                self.send(act)
                 self.send({}, "tool_calls")
             elif prompt == "cut":
                 self.send({"content": "This is all there"})
                 self.close_connection = True
                 return
             else:
-                self.stream(prompt)
+                self.stream(act)
             self.wfile.write(b"data: [DONE]\n\n")
         except OSError:
             pass  # The client went away: it cancelled, or it was killed.

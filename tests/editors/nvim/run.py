@@ -14,7 +14,15 @@ import mock_model
 import shots
 
 # Each file of tests and the model that it needs.
-SPECS = {"offline": None, "broken": None, "stream": "local/mock", "hostile": "local/mock"}
+SPECS = {
+    "offline": None,
+    "broken": None,
+    "stream": "local/mock",
+    "hostile": "local/mock",
+    "evidence": "local/mock",
+    "rounds": "local/mock",
+    "agents": "local/mock",
+}
 
 # A whole file of tests takes a few seconds; this is for one that hangs.
 PATIENCE = 120

@@ -80,7 +80,63 @@ def survive_hostile_text(camera):
         camera.keep("hostile", terminal.screen())
         terminal.write(":Dsh ")
         terminal.press("Tab")
-        terminal.wait_for(" ask ", " cancel ", " chat ", " model ", " new ")
+        terminal.wait_for(" ask ", " cancel ", " chat ", " deliberate ", " model ", " new ")
+
+
+def deliberate(camera):
+    with camera.editor("local/mock") as terminal:
+        terminal.command("Dsh ask deliberate hold: is Registration a struct?")
+        terminal.wait_for("other ·", "grep", "left", "✓ audit", "✓ again")
+        camera.keep("round", terminal.screen())
+        terminal.press("C-w", "l")
+        terminal.command("call search('    other')")
+        terminal.press("Enter")
+        terminal.wait_for("agent · other · works", "word40")
+        camera.keep("branch", terminal.screen())
+        terminal.press("q")
+        terminal.wait_for("other ·", "grep")
+        terminal.command("Dsh cancel")
+        terminal.wait_for("✗ other", "1 place that does not hold", "1 update · 1 failed", "ready")
+        camera.keep("round-settled", terminal.screen())
+
+
+def deliberate_without_a_key(camera):
+    with camera.editor() as terminal:
+        terminal.command("Dsh ask where is Registration defined?")
+        terminal.wait_for("found by search", "ready")
+        terminal.command("Dsh deliberate is it used anywhere?")
+        terminal.wait_for("your deliberation", "review ·", without=["…", "· runs"])
+        camera.keep("round-offline", terminal.screen())
+
+
+def delegate(camera):
+    with camera.editor("local/mock") as terminal:
+        terminal.command("Dsh ask delegate how many fields has it?")
+        terminal.wait_for("subagent look at the struct · answered", "ready")
+        terminal.press("C-w", "l")
+        terminal.command("call search('subagent')")
+        terminal.press("z", "o")
+        terminal.wait_for("asked: how many fields has it?")
+        camera.keep("subagent", terminal.screen())
+
+
+def doubt(camera):
+    with camera.editor("local/mock") as terminal:
+        terminal.command("Dsh ask cite")
+        terminal.wait_for("on line 8", "ready")
+        terminal.press("C-w", "l", "g", "g", "]", "d", "]", "d")
+        camera.keep("evidence", terminal.screen())
+
+
+SCENES = (
+    ask_without_a_key,
+    stream_and_cancel,
+    survive_hostile_text,
+    deliberate,
+    deliberate_without_a_key,
+    delegate,
+    doubt,
+)
 
 
 def check(nvim, program, model_url, shots=None):
@@ -90,7 +146,7 @@ def check(nvim, program, model_url, shots=None):
         return 0, 0
     camera = Camera(nvim, program, model_url, shots)
     passed = failed = 0
-    for scene in (ask_without_a_key, stream_and_cancel, survive_hostile_text):
+    for scene in SCENES:
         try:
             scene(camera)
             passed += 1

@@ -44,12 +44,13 @@ class Terminal:
     def screen(self):
         return self.tmux("capture-pane", "-p")
 
-    def wait_for(self, *texts):
-        """Waits until the screen shows all of the texts, and returns it."""
+    def wait_for(self, *texts, without=()):
+        """Waits until the screen shows all of the texts and none of the others, and returns it."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             screen = self.screen()
-            if all(text in screen for text in texts):
+            is_there = all(text in screen for text in texts)
+            if is_there and not any(text in screen for text in without):
                 return screen
             time.sleep(0.02)
-        raise AssertionError(f"waited in vain for {texts}:\n{self.screen()}")
+        raise AssertionError(f"waited in vain for {texts} without {without}:\n{self.screen()}")

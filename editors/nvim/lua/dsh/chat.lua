@@ -1,11 +1,12 @@
 --- One conversation with one folder: shows what its session tells.
 
-local Buffer = require("dsh.view.buffer")
+local Agents = require("dsh.agents")
 local Session = require("dsh.session")
 local Windows = require("dsh.view.windows")
+local frames = require("dsh.frames")
 
---- The view is brought up to date at most this often.
-local FRAME_MS = 33
+--- How often the time that a branch has left is shown.
+local TICK_MS = 1000
 
 --- What each status is called where a person reads it.
 ---@type table<"asleep"|dsh.session.Status, string>
@@ -23,27 +24,25 @@ local WORDS = {
 ---@field session dsh.Session
 ---@field windows dsh.view.Windows
 ---@field status "asleep"|dsh.session.Status
----@field private buffer dsh.view.Buffer
----@field private timer uv.uv_timer_t
----@field private drawn_at integer
+---@field private frame dsh.Frames
+---@field private agents dsh.Agents
 local Chat = {}
 Chat.__index = Chat
 
 ---@param root string
 ---@return dsh.Chat
 function Chat.new(root)
-  local self = setmetatable({
-    timer = assert(vim.uv.new_timer()),
-    drawn_at = 0,
-    status = "asleep",
-  }, Chat)
+  local self = setmetatable({ status = "asleep" }, Chat)
+  self.frame = frames.new(function()
+    self:draw()
+  end)
   self.session = Session.new(root, {
     grown = function()
-      self:draw_soon()
+      self.frame:soon()
     end,
     emptied = function()
       if self.windows:are_whole() then
-        self.buffer:clear()
+        self.windows.page.transcript:clear()
       end
     end,
     said = function(status)
@@ -53,12 +52,15 @@ function Chat.new(root)
     failed = function(line)
       if self.windows:are_whole() then
         self:draw()
-        self.buffer:note("✗ " .. line, "DshError")
+        self.windows.page.transcript:note("✗ " .. line, "DshError")
       else
         vim.notify("dsh: " .. line, vim.log.levels.ERROR)
       end
     end,
   })
+  self.agents = Agents.new(self.session, function(win)
+    self.windows:enter(win)
+  end)
   self:make_windows()
   return self
 end
@@ -72,11 +74,10 @@ function Chat:make_windows()
     cancel = function()
       self:cancel()
     end,
-    shown = function(win)
-      self.buffer:fold_all(win)
+    follow = function(target)
+      self.agents:follow(target, self.windows.transcript)
     end,
   })
-  self.buffer = Buffer.new(self.windows.transcript, self.session.root)
   self:show_status()
   self:draw()
 end
@@ -97,29 +98,46 @@ function Chat:show_status()
   self.windows:show_status(words, is_offline and "offline" or nil)
 end
 
---- Stops the running answer.
+--- Stops what the cursor is on: the branch of a round or a round; else the running answer and the
+--- rounds that were asked for.
 function Chat:cancel()
-  if not self.session:cancel() then
+  local target = self:target()
+  local branch = target and target.kind == "branch" and target.branch
+  if branch and branch.state ~= "settled" and branch.state ~= "lost" then
+    self.session:cancel_round(target.round, branch.plan.label)
+  elseif target and target.kind == "round" and target.round.state == "running" then
+    self.session:cancel_round(target.round)
+  elseif not self.session:cancel() then
     vim.notify("dsh: nothing is running", vim.log.levels.INFO)
   end
 end
 
---- Draws, but not more often than once in a frame.
-function Chat:draw_soon()
-  if self.timer:is_active() then
-    return
+--- What the cursor is on, or what the page that it is in shows.
+---@return dsh.view.Target?
+function Chat:target()
+  local buf = vim.api.nvim_get_current_buf()
+  if buf == self.windows.transcript then
+    local row = vim.api.nvim_win_get_cursor(0)[1]
+    return self.windows.page.transcript.targets:at(row - 1)
   end
-  local rest = FRAME_MS - (vim.uv.now() - self.drawn_at)
-  local draw = vim.schedule_wrap(function()
-    self:draw()
-  end)
-  self.timer:start(math.max(0, rest), 0, draw)
+  local child = self.agents:of(buf)
+  return child and child.opening.branch
+end
+
+--- Whether a buffer belongs to the chat.
+---@param buf integer
+---@return boolean
+function Chat:has(buf)
+  local windows = self.windows
+  return buf == windows.transcript or buf == windows.input or self.agents:of(buf) ~= nil
 end
 
 function Chat:draw()
-  self.drawn_at = vim.uv.now()
   if self.windows:are_whole() then
-    self.buffer:update(self.session.model)
+    self.windows.page.transcript:update(self.session.model)
+  end
+  if #self.session.model.rounds:open() > 0 then
+    self.frame:soon(TICK_MS)
   end
 end
 

@@ -11,6 +11,15 @@ local WITHIN_MS = 60000
 --- The versions of the wire that this plugin speaks.
 local VERSIONS = { "1.0" }
 
+--- The notifications that are of use. The others tell of events that come as well.
+local HEARD = {
+  "deliberate/branch",
+  "session/changed",
+  "session/event",
+  "session/lagged",
+  "session/status",
+}
+
 --- What a client tells the one who made it.
 ---@class (exact) dsh.client.Listener
 ---@field notified fun(method: string, params: any)
@@ -80,8 +89,7 @@ end
 ---@return vim.lsp.ClientConfig
 function Client:settings()
   local handlers = {}
-  for _, name in ipairs({ "changed", "event", "lagged", "status" }) do
-    local method = "session/" .. name
+  for _, method in ipairs(HEARD) do
     handlers[method] = function(_, params)
       self.listener.notified(method, params)
     end

@@ -16,6 +16,7 @@ M.names = {
   "ask",
   "cancel",
   "chat",
+  "deliberate",
   "model",
   "new",
 }

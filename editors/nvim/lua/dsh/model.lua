@@ -2,6 +2,7 @@
 --- Committed events add entries, which never change; chunks only make the draft.
 
 local Inbox = require("dsh.inbox")
+local Rounds = require("dsh.rounds")
 local content = require("dsh.content")
 
 --- What an entry is.
@@ -25,9 +26,12 @@ local content = require("dsh.content")
 ---| "queued"
 ---| "dropped"
 ---| "reason"
+---| "round"
+---| "evidence"
+---| "inherited"
 
 --- One thing that is shown. A mark has no label column in the transcript. What is `unsaid` was
---- being written when the server died: it is shown, but no part of the session's text.
+--- being written when the server died. An entry never changes, but the round of one goes on.
 ---@class (exact) dsh.Entry
 ---@field label dsh.Label
 ---@field text string
@@ -39,6 +43,9 @@ local content = require("dsh.content")
 ---@field arguments? string Of calls: the arguments as the model wrote them.
 ---@field value? any Of results: the typed value.
 ---@field ending? dsh.TurnEnd Of `done`: why the turn ended.
+---@field seq? integer Of `say`: seq of the message that it is part of.
+---@field round? dsh.Round Of `round`: where it stands now.
+---@field checked? dsh.EvidenceChecked Of `evidence`: what was found out about an answer.
 
 --- A block of an answer that is being written.
 ---@class (exact) dsh.DraftBlock
@@ -56,6 +63,7 @@ local content = require("dsh.content")
 ---@field draft? dsh.Draft
 ---@field last_seq integer Seq of the last event that was folded; −1 before the first.
 ---@field in_turn boolean
+---@field rounds dsh.Rounds
 ---@field private last? dsh.Event
 ---@field private in_step boolean
 ---@field private inbox dsh.Inbox
@@ -70,6 +78,7 @@ function Model.new()
     last_seq = -1,
     in_turn = false,
     in_step = false,
+    rounds = Rounds.new(),
     inbox = Inbox.new(),
     asked = {},
   }, Model)
@@ -131,7 +140,7 @@ chunks["reasoning-delta"] = append
 chunks["tool-call-delta"] = append
 
 --- What each event does. Types that are not here change nothing.
----@type table<string, fun(model: dsh.Model, data: any)>
+---@type table<string, fun(model: dsh.Model, data: any, seq: integer)>
 local fold = {}
 
 fold["turn/start"] = function(model)
@@ -150,6 +159,7 @@ fold["turn/end"] = function(model, data)
     end
   end
   model.in_turn, model.in_step, model.draft = false, false, nil
+  model.rounds:lose("model")
   model:add("done", "done " .. ending_text(data.reason), { mark = true, ending = data.reason })
 end
 
@@ -176,7 +186,7 @@ fold["assistant/chunk"] = function(model, data)
   end
 end
 
-fold["assistant/message"] = function(model, data)
+fold["assistant/message"] = function(model, data, seq)
   model.draft = nil
   for _, block in ipairs(data.message.content) do
     if block.type == "tool-call" then
@@ -185,7 +195,7 @@ fold["assistant/message"] = function(model, data)
       local is_thought = block.type == "reasoning"
       local text = is_thought and block.text or content.of_block(block)
       if content.trim_end(text) ~= "" then
-        model:add(is_thought and "think" or "say", text)
+        model:add(is_thought and "think" or "say", text, { seq = seq })
       end
     end
   end
@@ -252,6 +262,26 @@ fold["message/outcome"] = function(model, data)
   model:add("reason", ("%s: %s"):format(data.kind, data.reason))
 end
 
+fold["deliberation/started"] = function(model, data)
+  model:add("round", "", { round = model.rounds:begin(data) })
+end
+
+fold["deliberation/branch"] = function(model, data)
+  model.rounds:branch(data)
+end
+
+fold["deliberation/settled"] = function(model, data)
+  model.rounds:settle(data)
+end
+
+fold["evidence/checked"] = function(model, data)
+  model:add("evidence", "", { checked = data })
+end
+
+fold["session/end-seed"] = function(model)
+  model:add("inherited", "")
+end
+
 --- Chunks were left out: the draft has a gap until its message is committed.
 function Model:lag()
   local blocks = self.draft and self.draft.blocks or {}
@@ -278,7 +308,7 @@ function Model:apply(event)
   end
   local change = fold[event.type]
   if change then
-    change(self, event.data)
+    change(self, event.data, event.seq)
   end
   return true
 end

@@ -32,6 +32,7 @@ local Models = require("dsh.models")
 ---@field private prompts dsh.session.Prompt[]
 ---@field private count integer How many prompts there were.
 ---@field private later fun()[] What waits for the server to be ready.
+---@field private followers table<dsh.Follower, boolean> Of sessions of agents that it started.
 ---@field private generation integer Replies to an earlier subscription are passed over.
 local Session = {}
 Session.__index = Session
@@ -50,6 +51,7 @@ function Session.new(root, listener)
     models = Models.new(),
     count = 0,
     later = {},
+    followers = {},
     generation = 0,
   }, Session)
   self.client = Client.new(root, {
@@ -88,6 +90,9 @@ function Session:server_ready()
       self.listener.said(self.is_idle and "idle" or "running")
     end
   end)
+  for follower in pairs(self.followers) do
+    follower:subscribe()
+  end
   local later = self.later
   self.later = {}
   for _, deed in ipairs(later) do
@@ -107,6 +112,7 @@ end
 function Session:server_ended(why, restarts)
   self:detach(self.info and "known" or "none")
   self.is_idle = true
+  self.model.rounds:lose()
   for _, prompt in ipairs(self.prompts) do
     prompt.sent = false
   end
@@ -235,11 +241,22 @@ function Session:prompt(content)
   self:wake()
 end
 
---- Stops the running answer and drops what waits. Returns false when nothing runs.
+--- Stops the running answer and drops what waits, and the rounds that a person asked for. Returns
+--- false when nothing runs.
 ---@return boolean
 function Session:cancel()
-  if self.state ~= "subscribed" or self.is_idle then
+  if self.state ~= "subscribed" then
     return false
+  end
+  local any = false
+  for _, round in ipairs(self.model.rounds:open()) do
+    if round.by == "user" then
+      any = true
+      self:cancel_round(round)
+    end
+  end
+  if self.is_idle then
+    return any
   end
   self:ask("session/cancel", { sessionId = self.info.sessionId }, function(problem)
     if problem then
@@ -247,6 +264,92 @@ function Session:cancel()
     end
   end)
   return true
+end
+
+--- Stops a round, or one branch of it.
+---@param round dsh.Round
+---@param label? string
+function Session:cancel_round(round, label)
+  self:when_ready(function()
+    self:ask("deliberate/cancel", { roundId = round.id, label = label }, function(problem)
+      if problem then
+        self:tell(problem, "it could not be cancelled")
+      end
+    end)
+  end)
+end
+
+--- What a person asked last, on one line.
+---@return string?
+function Session:last_question()
+  local entries = self.model.entries
+  for place = #entries, 1, -1 do
+    if entries[place].label == "user" then
+      return (vim.trim(entries[place].text):gsub("%s+", " "))
+    end
+  end
+end
+
+--- Asks isolated agents about the last answer. The log tells what they find.
+---@param goal string
+function Session:deliberate(goal)
+  if not self.info then
+    self.listener.failed("there is no answer yet that could be deliberated about")
+    return
+  end
+  self:when_ready(function()
+    local params = { sessionId = self.info.sessionId, line = "/deliberate " .. goal }
+    self:ask("command/run", params, function(problem, result)
+      if problem then
+        self:tell(problem, "no round was begun")
+      elseif not result.ok then
+        self.listener.failed("no round was begun: " .. result.text)
+      end
+    end)
+  end)
+end
+
+--- The sessions of agents of a name that a session started, in their order.
+---@param parent string
+---@param name string
+---@param found fun(children: dsh.SessionInfo[])
+function Session:children(parent, name, found)
+  self:when_ready(function()
+    local params = {
+      workspace = vim.uri_from_fname(self.root),
+      query = name,
+      includeChildren = true,
+      limit = 500,
+    }
+    self:ask("session/list", params, function(problem, result)
+      if problem then
+        self:tell(problem, "the agents could not be listed")
+        return
+      end
+      local children = vim.tbl_filter(function(info)
+        return info.parentSessionId == parent and info.title == name
+      end, result.sessions)
+      table.sort(children, function(a, b)
+        return a.sessionId < b.sessionId
+      end)
+      found(children)
+    end)
+  end)
+end
+
+--- Follows the session of an agent from its start.
+---@param follower dsh.Follower
+function Session:follow(follower)
+  self.followers[follower] = true
+  self:when_ready(function()
+    follower:subscribe()
+  end)
+end
+
+---@param follower dsh.Follower
+function Session:unfollow(follower)
+  self.followers[follower] = nil
+  follower:close()
 end
 
 --- Asks another model from the next turn on, in this session and in later ones.
@@ -298,6 +401,11 @@ end
 ---@param method string
 ---@param params any
 function Session:notified(method, params)
+  for follower in pairs(self.followers) do
+    if follower.id == params.sessionId then
+      follower:notified(method, params)
+    end
+  end
   local changed = method == "session/changed" and params.session
   local id = changed and changed.sessionId or params.sessionId
   if not self.info or id ~= self.info.sessionId then
@@ -309,6 +417,9 @@ function Session:notified(method, params)
   elseif method == "session/status" then
     self.is_idle = params.status ~= "running"
     self.listener.said(params.status)
+  elseif method == "deliberate/branch" then
+    self.model.rounds:heard(params, vim.uv.now())
+    self.listener.grown()
   elseif self.state ~= "subscribed" then
     return -- What an earlier subscription still sends.
   elseif method == "session/lagged" then

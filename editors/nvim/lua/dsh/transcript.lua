@@ -8,6 +8,15 @@ local M = {}
 --- Where the text of an entry begins, counted from its label.
 local TEXT_COLUMN = 8
 
+--- What is shown and is no part of the text: it comes again in another entry, or nobody said it.
+---@type table<dsh.Label, boolean>
+local UNPRINTED = {
+  unsaid = true,
+  round = true,
+  evidence = true,
+  inherited = true,
+}
+
 --- The lines of one entry.
 ---@param entry dsh.Entry
 ---@param out string[] Where the lines are put.
@@ -27,7 +36,7 @@ end
 function M.print(entries)
   local out = {}
   for _, entry in ipairs(entries) do
-    if entry.label ~= "unsaid" then
+    if not UNPRINTED[entry.label] then
       write(entry, out)
     end
   end

@@ -33,7 +33,7 @@ end
 ---@return dsh.Chat?
 local function chat_of(buf)
   for _, chat in pairs(chats) do
-    if buf == chat.windows.transcript or buf == chat.windows.input then
+    if chat:has(buf) then
       return chat
     end
   end

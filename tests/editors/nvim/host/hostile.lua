@@ -13,7 +13,62 @@ local function press_on(line, word)
   t.press("gf")
 end
 
+--- What a model, or a file that it read, may put into every text of a round and of checked claims.
+local NASTY = "a\nb\r\27[2J\0%#Error#" .. ("宽"):rep(1500)
+
+--- Events with that text wherever it can stand.
+---@return table[]
+local function nasty_events()
+  local plan = { label = NASTY, role = NASTY, history = NASTY }
+  local item = {
+    kind = "observation",
+    certainty = "likely",
+    content = NASTY,
+    refs = { { path = NASTY, line = 1, quote = NASTY }, { path = NASTY } },
+  }
+  local packet = { role = NASTY, status = "update", items = { item } }
+  local outcome = {
+    label = NASTY,
+    stopReason = NASTY,
+    packet = packet,
+    diagnostic = NASTY,
+    degraded = { NASTY },
+  }
+  local answer = { id = "m", role = "assistant", content = { { type = "text", text = NASTY } } }
+  local failures = {}
+  for _, reason in ipairs({ "missing-file", "identifier-not-near", "quote-moved", NASTY }) do
+    failures[#failures + 1] = { path = NASTY, line = 1, quote = NASTY, reason = reason, now = 2 }
+  end
+  local round = { roundId = "r", by = "user", branches = { plan } }
+  return {
+    { "deliberation/started", round },
+    { "deliberation/branch", { roundId = "r", label = NASTY, state = "running" } },
+    { "assistant/message", { turn = 1, step = 1, message = answer } },
+    { "evidence/checked", { turn = 1, messageSeq = 3, checked = 4, failures = failures } },
+    { "deliberation/settled", { roundId = "r", outcomes = { outcome } } },
+  }
+end
+
 return {
+  {
+    "a round and claims of impossible texts are shown as one row each, without control characters",
+    function()
+      local page = require("dsh.view.page").new(ROOT, "agent " .. NASTY, function() end)
+      local model = require("dsh.model").new()
+      for seq, event in ipairs(nasty_events()) do
+        model:apply({ type = event[1], seq = seq, time = 0, data = event[2] })
+        local notice = { roundId = "r", label = NASTY, activity = NASTY, remainingMs = 1000 }
+        model.rounds:heard(notice, 0)
+        page.transcript:update(model)
+        for _, line in ipairs(t.virtual_lines(page.buf)) do
+          t.equal(line:find("[%z\1-\8\10-\31\127]"), nil, line)
+        end
+      end
+      t.equal(#vim.diagnostic.get(page.buf), 4)
+      t.equal(t.virtual_lines(page.buf)[1], "◆ your deliberation · 1 branch · 1 update")
+      vim.api.nvim_buf_delete(page.buf, { force = true })
+    end,
+  },
   {
     "a tool's name with line ends and a NUL is one row; no control character reaches the buffer",
     function()

@@ -29,6 +29,32 @@ return {
     end,
   },
   {
+    "a round over the answer runs without a key, and each branch's work can be looked at",
+    function()
+      vim.cmd("Dsh deliberate where is Registration defined?")
+      t.wait_for("◆ your deliberation · 3 branches")
+      local chat = t.chat().windows.transcript
+      for _, label in ipairs({ "alternative", "audit", "review" }) do
+        t.wait("it comes out", function()
+          local row = t.virtual("    " .. label)
+          return row and not row:find("…", 1, true)
+        end)
+        t.stand_on(t.find("    " .. label))
+        t.press("<CR>")
+        t.wait("its work", function()
+          return vim.fn.search("not by a language model", "nw") > 0
+        end)
+        t.press("q")
+        t.equal(vim.api.nvim_get_current_buf(), chat)
+      end
+      t.wait("the round comes out", function()
+        return not t.virtual("◆"):find("runs", 1, true)
+      end)
+      t.equal(t.replayed(), t.virtual_lines())
+      vim.cmd("wincmd t")
+    end,
+  },
+  {
     "the badge says that the model is offline",
     function()
       local bar = vim.wo[vim.fn.win_findbuf(t.chat().windows.transcript)[1]].winbar
@@ -226,7 +252,14 @@ return {
   {
     ":Dsh completes its commands",
     function()
-      t.equal(vim.fn.getcompletion("Dsh ", "cmdline"), { "ask", "cancel", "chat", "model", "new" })
+      t.equal(vim.fn.getcompletion("Dsh ", "cmdline"), {
+        "ask",
+        "cancel",
+        "chat",
+        "deliberate",
+        "model",
+        "new",
+      })
       t.equal(vim.fn.getcompletion("Dsh c", "cmdline"), { "cancel", "chat" })
       t.equal(vim.fn.getcompletion("'<,'>Dsh a", "cmdline"), { "ask" })
       vim.cmd("Dsh dance")

@@ -72,6 +72,46 @@ function M.find(text)
   end
 end
 
+--- The lines of a buffer as a person sees them: with the virtual text in them.
+---@param buf? integer Default: the chat buffer.
+---@return string[]
+function M.virtual_lines(buf)
+  buf = buf or M.chat().windows.transcript
+  local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+  local options = { details = true, type = "virt_text" }
+  local marks = vim.api.nvim_buf_get_extmarks(buf, -1, 0, -1, options)
+  -- From behind, so that columns hold.
+  for place = #marks, 1, -1 do
+    local _, row, column, details = unpack(marks[place])
+    local shown = {}
+    for _, chunk in ipairs(details.virt_text_pos == "inline" and details.virt_text or {}) do
+      shown[#shown + 1] = chunk[1]
+    end
+    local line = lines[row + 1]
+    lines[row + 1] = line:sub(1, column) .. table.concat(shown) .. line:sub(column + 1)
+  end
+  return lines
+end
+
+--- The first line of the chat that holds a plain text, with the virtual text in it.
+---@param text string
+---@return string?
+function M.virtual(text)
+  local number = M.find(text)
+  return number and M.virtual_lines()[number]
+end
+
+--- Waits until a line with a plain text shows another one, virtual text included.
+---@param text string
+---@param shown string
+---@return string
+function M.wait_for_virtual(text, shown)
+  return M.wait(("`%s` shows `%s`"):format(text, shown), function()
+    local line = M.virtual(text)
+    return line and line:find(shown, 1, true) and line
+  end)
+end
+
 --- How many lines hold a plain text.
 ---@param text string
 ---@return integer
@@ -101,6 +141,41 @@ function M.wait_for_end(turns)
     return ended == (turns or 1) and M.chat().status == "idle"
   end)
   M.chat():draw()
+end
+
+--- What a replay shows: the session's log, read from the server and drawn in a buffer of its own.
+---@return string[]
+function M.replayed()
+  local page = require("dsh.view.page").new(vim.env.DSH_ROOT, "replay", function() end)
+  local model = require("dsh.model").new()
+  local session = M.chat().session
+  local all
+  local params = { sessionId = session.info.sessionId, limit = 5000 }
+  session.client:request("session/events", params, function(_, result)
+    all = result.events
+  end)
+  M.wait("the log", function()
+    return all
+  end)
+  for _, event in ipairs(all) do
+    model:apply(event)
+  end
+  page.transcript:update(model)
+  local lines = M.virtual_lines(page.buf)
+  vim.api.nvim_buf_delete(page.buf, { force = true })
+  return lines
+end
+
+--- The process of the server, by what it says of itself.
+---@return integer
+function M.server_pid()
+  local pid
+  M.chat().session.client:request("server/status", vim.empty_dict(), function(_, status)
+    pid = status.pid
+  end)
+  return M.wait("the server's status", function()
+    return pid
+  end)
 end
 
 --- Goes to the chat's transcript, to a line.

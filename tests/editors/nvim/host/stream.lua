@@ -2,18 +2,6 @@
 
 local t = require("runner")
 
---- The process of the server, by what it says of itself.
----@return integer
-local function server_pid()
-  local pid
-  t.chat().session.client:request("server/status", vim.empty_dict(), function(_, status)
-    pid = status.pid
-  end)
-  return t.wait("the server's status", function()
-    return pid
-  end)
-end
-
 --- The words of a drip that are shown, in their order.
 ---@return integer[]
 local function shown_words()
@@ -146,7 +134,7 @@ return {
     "a server that is killed in mid-turn is told, started again and gone on with",
     function()
       t.begin()
-      local old = server_pid()
+      local old = t.server_pid()
       vim.cmd("Dsh ask drip 100000 100")
       t.wait_for("word40")
       local id = t.chat().session.info.sessionId
@@ -155,7 +143,7 @@ return {
       t.wait_for("✗ interrupted")
       t.wait_for_end()
       t.equal(t.chat().session.info.sessionId, id)
-      t.equal(server_pid() ~= old, true)
+      t.equal(t.server_pid() ~= old, true)
       t.equal(t.count("> drip 100000 100"), 1)
       t.equal(is_counting(shown_words()), true)
       vim.cmd("Dsh ask are you there?")
@@ -189,7 +177,7 @@ return {
     "a prompt that is typed while the server is dead brings it back",
     function()
       t.begin()
-      vim.uv.kill(server_pid(), "sigkill")
+      vim.uv.kill(t.server_pid(), "sigkill")
       vim.cmd("Dsh ask anybody?")
       t.wait_for("You said: anybody?")
       t.wait_for_end()
@@ -204,7 +192,7 @@ return {
         if t.chat().session.client.state ~= "ready" then
           break
         end
-        local pid = server_pid()
+        local pid = t.server_pid()
         local deaths = t.count("✗ the server ended")
         vim.uv.kill(pid, "sigkill")
         t.wait("its death is told", function()

@@ -146,6 +146,55 @@ slow:lag()
 chunk(9, { type = "text-delta", index = 0, text = "two" })
 check("a gap is seen in the draft", draft_texts(slow.draft), { "text one […] two" })
 
+--- A session in which a round has begun.
+---@param turn? integer
+---@return dsh.Model
+local function with_round(turn)
+  local model = Model.new()
+  local notice = { roundId = "r", label = "a", activity = "grep", remainingMs = 500 }
+  model.rounds:heard(notice, 1000)
+  local plan = { label = "a", role = "trajectory-audit", history = "fork" }
+  local data = { roundId = "r", by = turn and "model" or "user", turn = turn, branches = { plan } }
+  model:apply({ type = "deliberation/started", seq = 0, time = 1, data = data })
+  return model
+end
+
+---@param model dsh.Model
+---@return any[]
+local function round_of(model)
+  local round = model.entries[1].round
+  local branch = round.branches[1]
+  return { round.state, branch.state, branch.activity or false, branch.deadline or false }
+end
+
+local early = with_round()
+local wanted = { "running", "starting", "grep", 1500 }
+check("what is heard before a round begins is kept", round_of(early), wanted)
+early.rounds:heard({ roundId = "r", label = "a", remainingMs = 100 }, 1100)
+wanted[4] = 1200
+check("time goes on, the activity stays", round_of(early), wanted)
+local ended = { type = "turn/end", seq = 1, time = 2, data = { reason = { kind = "completed" } } }
+early:apply(ended)
+check("a turn's end is not that of a person's round", round_of(early)[1], "running")
+
+local broken = with_round(1)
+broken:apply(ended)
+check("a round does not outlive its turn", { unpack(round_of(broken), 1, 2) }, { "lost", "lost" })
+check("nothing is open then", broken.rounds:open(), {})
+local outcome = { label = "a", stopReason = "interrupted", childSessionId = "k" }
+local data = { roundId = "r", outcomes = { outcome } }
+broken:apply({ type = "deliberation/settled", seq = 2, time = 3, data = data })
+check("it can still come out", { unpack(round_of(broken), 1, 2) }, { "settled", "settled" })
+check("and names its agent", broken.entries[1].round.branches[1].child, "k")
+
+local behind = Model.new()
+for number, kind in ipairs({ "branch", "settled" }) do
+  local part = { roundId = "r", label = "a", state = "running", outcomes = {} }
+  local event = { type = "deliberation/" .. kind, seq = number, time = 1, data = part }
+  check("a round whose start was not seen is passed over", behind:apply(event), true)
+end
+check("and shows nothing", behind.entries, {})
+
 --- The lines that a text makes when it comes in pieces of a size.
 ---@param whole string
 ---@param size integer
@@ -165,7 +214,7 @@ for _, size in ipairs({ 1, 7, 1999, 2001, 100000 }) do
 end
 check("no piece of a character", text.lines(("宽"):rep(700))[1], ("宽"):rep(666))
 
-for _, module in ipairs({ "content", "inbox", "model", "transcript" }) do
+for _, module in ipairs({ "content", "inbox", "model", "rounds", "transcript" }) do
   local source = read(plugin .. "/lua/dsh/" .. module .. ".lua")
   local calls = source:gsub("vim%.json%.decode", ""):match("vim%.[%w_.]+")
   check(module .. " calls no editor API", calls, nil)

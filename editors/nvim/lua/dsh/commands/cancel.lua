@@ -1,4 +1,4 @@
---- `:Dsh cancel` stops the running answer and drops the prompts that wait.
+--- `:Dsh cancel` stops the branch or the round that the cursor is on, else the running answer.
 
 ---@type dsh.Command
 return {

@@ -1,10 +1,15 @@
 --- The chat buffer: writes what a model has gained since the last time and leaves the rest alone.
 ---
 --- The buffer is the committed rows, then the lines of the draft. A call's row is marked, so that
---- its result finds it; everything else is written at the end, so an update costs what is new.
+--- its result finds it, and so are the rows of a round that runs; everything else is written at the
+--- end, so an update costs what is new.
 
+local Evidence = require("dsh.view.evidence")
+local Round = require("dsh.view.round")
+local Targets = require("dsh.view.targets")
 local rows = require("dsh.view.rows")
 local text = require("dsh.view.text")
+local tools = require("dsh.view.tools")
 
 local api = vim.api
 local marks = api.nvim_create_namespace("dsh.rows")
@@ -16,7 +21,10 @@ local folds = api.nvim_create_namespace("dsh.folds")
 
 ---@class (exact) dsh.view.Buffer
 ---@field buf integer
+---@field targets dsh.view.Targets
+---@field evidence dsh.view.Evidence
 ---@field private root string
+---@field private rounds dsh.view.Round[] Those that have not come out.
 ---@field private seen integer How many entries of the model are written.
 ---@field private tail integer The line, from 0, behind the committed rows.
 ---@field private last_close boolean Whether the last row is one that keeps close to its like.
@@ -49,10 +57,25 @@ function Buffer:set(from, to, lines)
   vim.bo[self.buf].modifiable = false
 end
 
+--- Writes lines in place of committed ones; what follows them stays as it is.
+---@param from integer
+---@param to integer
+---@param lines string[]
+function Buffer:replace(from, to, lines)
+  self:set(from, to, lines)
+  local gained = #lines - (to - from)
+  self.tail = self.tail + gained
+  if self.draft then
+    self.block_at = self.block_at + gained
+  end
+end
+
 --- Begins anew, for another session or another log.
 function Buffer:clear()
   self.seen, self.tail, self.last_close = 0, 0, false
-  self.calls, self.draft = {}, nil
+  self.calls, self.draft, self.rounds = {}, nil, {}
+  self.targets, self.evidence = Targets.new(self.buf), Evidence.new(self.buf)
+  Round.clear(self.buf)
   api.nvim_buf_clear_namespace(self.buf, marks, 0, -1)
   api.nvim_buf_clear_namespace(self.buf, folds, 0, -1)
   self:set(0, -1, {})
@@ -75,7 +98,13 @@ end
 ---@param win integer
 function Buffer:fold_all(win)
   for _, mark in ipairs(api.nvim_buf_get_extmarks(self.buf, folds, 0, -1, { details = true })) do
-    fold(win, mark[2], mark[4].end_row)
+    local level = api.nvim_win_call(win, function()
+      return vim.fn.foldlevel(mark[2] + 1)
+    end)
+    -- A window that showed the buffer before still has its folds.
+    if level == 0 then
+      fold(win, mark[2], mark[4].end_row)
+    end
   end
 end
 
@@ -148,12 +177,55 @@ function Buffer:settle(result)
   local at = api.nvim_buf_get_extmark_by_id(self.buf, marks, call.mark, {})[1]
   api.nvim_buf_del_extmark(self.buf, marks, call.mark)
   local row = rows.result(call.entry, result)
-  self:set(at, at + 1, row.lines)
-  self.tail = self.tail + #row.lines - 1
-  if self.draft then
-    self.block_at = self.block_at + #row.lines - 1
-  end
+  self:replace(at, at + 1, row.lines)
   self:dress(row, at)
+  self:link(call.entry, at, result.value)
+end
+
+--- Says that the row of a call leads to the agent that the call started, if it did.
+---@param call dsh.Entry
+---@param at integer
+---@param value any The value of its result, once it is there.
+function Buffer:link(call, at, value)
+  local child = type(value) == "table" and value.childSessionId
+  if child or tools.starts_agent(call) then
+    local target = { kind = "call", call = call, child = type(child) == "string" and child or nil }
+    self.targets:put(at, target)
+  end
+end
+
+--- Remembers what has just been written.
+---@param entry dsh.Entry
+---@param count integer How many lines it has.
+---@param mark integer Of its first line.
+function Buffer:wrote(entry, count, mark)
+  local at = self.tail - count
+  if entry.label == "call" then
+    self.calls[entry.call_id] = { entry = entry, mark = mark }
+    self:link(entry, at)
+  elseif entry.label == "round" then
+    self.rounds[#self.rounds + 1] = Round.new(self.buf, at, entry.round, self.targets)
+  elseif entry.label == "say" then
+    self.evidence:answered(entry.seq, at, self.tail - 1)
+  end
+end
+
+--- Brings the rounds up to date; what came out is written below the branches.
+function Buffer:draw_rounds()
+  local now = vim.uv.now()
+  local running = {}
+  for _, shown in ipairs(self.rounds) do
+    shown:draw(now)
+    if shown.round.state == "settled" then
+      shown:finish(function(at, lines)
+        self:replace(at, at, lines)
+      end, self.targets)
+      self.evidence:refresh()
+    else
+      running[#running + 1] = shown
+    end
+  end
+  self.rounds = running
 end
 
 --- Writes the entries that are new.
@@ -165,12 +237,12 @@ function Buffer:write_entries(model)
     local entry = model.entries[self.seen]
     if entry.label == "result" or entry.label == "error" then
       self:settle(entry)
+    elseif entry.label == "evidence" then
+      self.evidence:show(entry.checked)
     else
       local row = rows.of_entry(entry, self.root)
-      local is_shown = row and not (row.never_first and self.tail == 0)
-      local mark = is_shown and self:append(row, over_draft)
-      if entry.label == "call" then
-        self.calls[entry.call_id] = { entry = entry, mark = mark }
+      if row and not (row.never_first and self.tail == 0) then
+        self:wrote(entry, #row.lines, self:append(row, over_draft))
       end
     end
   end
@@ -247,6 +319,7 @@ end
 function Buffer:update(model)
   self:following(function()
     self:write_entries(model)
+    self:draw_rounds()
     if model.draft then
       self:write_draft(model.draft)
     end

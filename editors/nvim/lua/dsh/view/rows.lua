@@ -1,5 +1,6 @@
 --- How each entry of a session is shown: one row of the table for each label.
 
+local Round = require("dsh.view.round")
 local content = require("dsh.content")
 local text = require("dsh.view.text")
 local tools = require("dsh.view.tools")
@@ -144,6 +145,12 @@ local rows = {
     row.never_first = true
     return row
   end,
+  round = function(entry)
+    return { lines = Round.lines(entry.round), highlight = "DshTool", close = true }
+  end,
+  inherited = function()
+    return remark("· what stands above was inherited", "DshTool")
+  end,
   replace = function(entry)
     return remark("· older messages were summed up: " .. entry.text, "DshTool")
   end,
@@ -164,7 +171,7 @@ end
 ---@return dsh.view.Row
 function M.result(call, result)
   local title = text.one_line(tools.title(call))
-  local body = text.lines(result.text)
+  local body = text.lines(tools.body(call, result.text))
   if result.label == "error" then
     return folded(("✗ %s · %s"):format(title, text.one_line(result.text, 80)), body, "DshError")
   end

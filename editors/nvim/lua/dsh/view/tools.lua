@@ -5,6 +5,8 @@ local content = require("dsh.content")
 ---@class (exact) dsh.view.Tool
 ---@field title fun(arguments: table<string, any>, entry: dsh.Entry): string What is asked.
 ---@field summary fun(value: any): string? What came of it, in a few words.
+---@field body? fun(arguments: table<string, any>, result: string): string What it opens to.
+---@field starts_agent? boolean
 
 --- `1 match`, `2 matches`; `2+` when there are more than were counted.
 ---@param value { total?: integer, truncated?: boolean }
@@ -62,6 +64,29 @@ tools.read = {
   end,
 }
 
+tools.deliberate = {
+  title = function(arguments)
+    return tostring(arguments.goal or "")
+  end,
+  -- The rows of the round say it.
+  summary = function()
+    return nil
+  end,
+}
+
+tools.subagent = {
+  title = function(arguments)
+    return tostring(arguments.description or "")
+  end,
+  summary = function()
+    return "answered"
+  end,
+  body = function(arguments, result)
+    return ("asked: %s\n\n%s"):format(tostring(arguments.prompt or ""), result)
+  end,
+  starts_agent = true,
+}
+
 ---@type dsh.view.Tool
 local any_other = {
   title = function(_, entry)
@@ -80,6 +105,23 @@ local M = {}
 function M.title(entry)
   local tool = tools[entry.tool] or any_other
   return entry.tool .. " " .. tool.title(content.arguments(entry.arguments), entry)
+end
+
+--- Whether a call starts an agent, whose work can be looked at.
+---@param entry dsh.Entry A `call`.
+---@return boolean
+function M.starts_agent(entry)
+  local tool = tools[entry.tool]
+  return tool ~= nil and tool.starts_agent == true
+end
+
+--- What the row of a call opens to.
+---@param entry dsh.Entry The `call`.
+---@param result string
+---@return string
+function M.body(entry, result)
+  local tool = tools[entry.tool] or any_other
+  return tool.body and tool.body(content.arguments(entry.arguments), result) or result
 end
 
 --- What came of a call, in a few words.

@@ -1,0 +1,108 @@
+--- The agents that a chat's session started, and theirs: shows the work of each in a window.
+
+local Child = require("dsh.child")
+local content = require("dsh.content")
+
+local api = vim.api
+
+---@class (exact) dsh.Agents
+---@field private session dsh.Session
+---@field private children table<integer, dsh.Child> By the buffers that show them.
+---@field private home fun(win: integer) Shows the chat in a window.
+local Agents = {}
+Agents.__index = Agents
+
+---@param session dsh.Session
+---@param home fun(win: integer)
+---@return dsh.Agents
+function Agents.new(session, home)
+  return setmetatable({ session = session, home = home, children = {} }, Agents)
+end
+
+--- The agent that a buffer shows.
+---@param buf integer
+---@return dsh.Child?
+function Agents:of(buf)
+  return self.children[buf]
+end
+
+--- Shows in the current window the agent that a line leads to.
+---@param target dsh.view.Target
+---@param chat integer The buffer of the chat.
+---@param parent? dsh.Child Whose page the line is in, if it is not the chat.
+function Agents:follow(target, chat, parent)
+  local win = api.nvim_get_current_win()
+  local opening = { session = self.session, chat = chat }
+  function opening.follow(further, child)
+    self:follow(further, chat, child)
+  end
+  function opening.back(at)
+    if parent then
+      self:show(at, parent.opening)
+    else
+      self.home(at)
+    end
+  end
+  if target.kind == "branch" then
+    opening.id, opening.name = target.branch.child, target.branch.plan.label
+    opening.branch = target
+    if opening.id then
+      self:show(win, opening)
+    else
+      vim.notify("dsh: no agent was started for this branch", vim.log.levels.INFO)
+    end
+  elseif target.kind == "call" then
+    local name = content.arguments(target.call.arguments).description
+    opening.name = type(name) == "string" and name or target.call.tool
+    opening.id = target.child
+    if opening.id then
+      self:show(win, opening)
+    else
+      self:find(target.call, opening, win, parent)
+    end
+  end
+end
+
+---@param win integer
+---@param opening dsh.child.Opening
+function Agents:show(win, opening)
+  for buf in pairs(self.children) do
+    if not api.nvim_buf_is_valid(buf) then
+      self.children[buf] = nil
+    end
+  end
+  local child = Child.open(opening, win)
+  self.children[child.page.buf] = child
+end
+
+--- Looks for the agent that a call started. Until the call is answered, and when it failed, the
+--- agent's name is all that tells, and how many calls before had the same.
+---@param call dsh.Entry
+---@param opening dsh.child.Opening
+---@param win integer
+---@param parent? dsh.Child
+function Agents:find(call, opening, win, parent)
+  local id = parent and parent.opening.id or self.session.info.sessionId
+  local model = parent and parent:model() or self.session.model
+  local number = 0
+  for _, entry in ipairs(model.entries) do
+    local is_like = entry.label == "call" and entry.tool == call.tool
+    if is_like and content.arguments(entry.arguments).description == opening.name then
+      number = number + 1
+    end
+    if entry == call then
+      break
+    end
+  end
+  self.session:children(id, opening.name, function(children)
+    local found = children[number] or children[#children]
+    if not found then
+      vim.notify("dsh: no agent of this call was found", vim.log.levels.INFO)
+    elseif api.nvim_win_is_valid(win) then
+      opening.id = found.sessionId
+      self:show(win, opening)
+    end
+  end)
+end
+
+return Agents
