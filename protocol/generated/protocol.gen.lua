@@ -491,6 +491,8 @@
 ---@field callId? dsh.CallId
 --- Who asked for it.
 ---@field by dsh.RoundBy
+--- What it is about.
+---@field goal? string
 --- Its branches.
 ---@field branches dsh.BranchPlan[]
 
@@ -1967,6 +1969,8 @@
 ---@field provider string
 --- A short name for people.
 ---@field label? string
+--- The tool call with which the parent asked for it.
+---@field callId? dsh.CallId
 --- Why it stopped.
 ---@field stopReason dsh.StopReason
 --- Its last visible text.
@@ -1986,6 +1990,8 @@
 ---@field provider string
 --- A short name for people.
 ---@field label? string
+--- The tool call with which the parent asked for it.
+---@field callId? dsh.CallId
 
 --- How a surface event changes what the model sees.
 ---@alias dsh.SurfaceOp dsh.AppendTag | { op: dsh.ReplaceTag, start: integer, ["end"]: integer }
@@ -2397,7 +2403,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "94080d545b2a8aae651af075749e41b3efc13b16e6e0781443417f536eb1edfb",
+  schema_hash = "9dddc33b01c5938d1cf1457290911fb72fd0c95a4a3d861f2cdf11397086e0cc",
   methods = {
     "initialize",
     "shutdown",

@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "94080d545b2a8aae651af075749e41b3efc13b16e6e0781443417f536eb1edfb";
+export const SCHEMA_HASH = "9dddc33b01c5938d1cf1457290911fb72fd0c95a4a3d861f2cdf11397086e0cc";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -682,6 +682,8 @@ export interface DeliberationStarted {
   callId?: CallId;
   /** Who asked for it. */
   by: RoundBy;
+  /** What it is about. */
+  goal?: string;
   /** Its branches. */
   branches: BranchPlan[];
 }
@@ -2290,6 +2292,8 @@ export interface SubagentFinished {
   provider: string;
   /** A short name for people. */
   label?: string;
+  /** The tool call with which the parent asked for it. */
+  callId?: CallId;
   /** Why it stopped. */
   stopReason: StopReason;
   /** Its last visible text. */
@@ -2311,6 +2315,8 @@ export interface SubagentStarted {
   provider: string;
   /** A short name for people. */
   label?: string;
+  /** The tool call with which the parent asked for it. */
+  callId?: CallId;
 }
 
 /** How a surface event changes what the model sees. */

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ids::SessionId;
+use crate::ids::{CallId, SessionId};
 
 /// Why a subagent stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -89,6 +89,9 @@ pub struct SubagentStarted {
     /// A short name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// The tool call with which the parent asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<CallId>,
 }
 
 /// Params of `subagent/finished`.
@@ -104,6 +107,9 @@ pub struct SubagentFinished {
     /// A short name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// The tool call with which the parent asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<CallId>,
     /// Why it stopped.
     pub stop_reason: StopReason,
     /// Its last visible text.

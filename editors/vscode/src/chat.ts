@@ -5,7 +5,9 @@ import * as vscode from "vscode";
 import type { ContentBlock, ModelId, SessionId, SessionNewParams } from "#protocol";
 import { Conversation } from "./client/conversation.ts";
 import { describe, type Rpc } from "./client/rpc.ts";
+import { tellFailure } from "./commands/tell.ts";
 import { currentFolder, diskFolders, labelOf } from "./folders.ts";
+import { type Live, toClock } from "./model/live.ts";
 import { openCitation } from "./open.ts";
 import { Panel } from "./panel.ts";
 import { Server } from "./server.ts";
@@ -44,9 +46,11 @@ export class Chat implements vscode.Disposable {
           this.showAll();
         },
         info: () => {
-          void context.workspaceState.update(SESSION, this.conversation.info?.sessionId);
+          const { info, isChild } = this.conversation;
+          if (!isChild) void context.workspaceState.update(SESSION, info?.sessionId);
           this.showChat();
         },
+        live: () => this.panel.send({ type: "live", live: this.liveNow() }),
       },
       randomUUID,
     );
@@ -137,6 +141,19 @@ export class Chat implements vscode.Disposable {
         if (folder !== undefined) void openCitation(folder, message.citation);
         return;
       }
+      case "look":
+        void tellFailure(() => this.conversation.look(message.sessionId));
+        return;
+      case "back":
+        void tellFailure(() => this.conversation.back());
+        return;
+      case "cancelRound": {
+        const { roundId, label } = message;
+        void tellFailure(async () => {
+          await this.rpc?.request("deliberate/cancel", { roundId, ...(label !== undefined && { label }) });
+        });
+        return;
+      }
       case "act":
         this.act(message.action);
     }
@@ -149,6 +166,7 @@ export class Chat implements vscode.Disposable {
     this.attachment = undefined;
     this.showChat();
     try {
+      await this.conversation.home();
       await this.conversation.prompt(content, this.fresh());
     } catch (error) {
       this.attachment ??= attachment;
@@ -185,11 +203,16 @@ export class Chat implements vscode.Disposable {
   }
 
   private showAll(): void {
-    this.panel.send({ type: "show", model: this.conversation.model, chat: this.chatState() });
+    this.panel.send({ type: "show", model: this.conversation.model, chat: this.chatState(), live: this.liveNow() });
+  }
+
+  /** What runs, with times that count from when they are sent: the view has a clock of its own. */
+  private liveNow(): Live {
+    return toClock(this.conversation.live, Date.now(), 0);
   }
 
   private tellRunning(): void {
-    void vscode.commands.executeCommand("setContext", "dsh-ls.running", this.conversation.model.inTurn);
+    void vscode.commands.executeCommand("setContext", "dsh-ls.running", this.conversation.model.inTurn && !this.conversation.isChild);
   }
 
   private chatState(): ChatState {
@@ -197,13 +220,14 @@ export class Chat implements vscode.Disposable {
     const folders = diskFolders();
     const open = folders.find(({ uri }) => uri.fsPath === path);
     const folder = open ? labelOf(open) : path && basename(path);
-    const { modelId } = this.conversation;
+    const { modelId, isChild, info } = this.conversation;
     const next = this.chosenModel() ?? (this.defaultModel && nameOf(this.defaultModel));
     const name = modelId ? nameOf(modelId) : next;
     return {
       server: this.state,
       ...(folder !== undefined && { folder, hasOtherFolders: folders.length > 1 }),
       ...(name !== undefined && { model: { name, isOffline: name.startsWith("offline/") } }),
+      ...(isChild && { child: { title: info?.title ?? "" } }),
       ...(this.attachment && { attachment: this.attachment }),
     };
   }

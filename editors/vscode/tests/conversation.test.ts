@@ -20,7 +20,7 @@ function start(answer: (method: string, at: number) => unknown = () => undefined
   });
   let ids = 0;
   const nothing = (): void => {};
-  const conversation = new Conversation({ event: nothing, lagged: nothing, replaced: nothing, info: nothing }, () => `id${++ids}`);
+  const conversation = new Conversation({ event: nothing, lagged: nothing, replaced: nothing, info: nothing, live: nothing }, () => `id${++ids}`);
   const event = (type: string, seq: number, data: unknown): void =>
     conversation.receive({ method: "session/event", params: { sessionId: "s", event: { type, seq, time: 0, data } as Event } });
   return { conversation, calls, rpc, event };
@@ -97,4 +97,55 @@ test("a prompt fails when no server will come, and a session that is gone is lef
   await conversation.open("s");
   await assert.rejects(conversation.connect(rpc()), /no such session/);
   assert.equal(conversation.modelId, undefined);
+});
+
+const STARTED = { roundId: "r", by: "user", branches: [] };
+const BRANCH = { sessionId: "s", roundId: "r", label: "audit", state: "running", elapsedMs: 1, remainingMs: 9 } as const;
+
+test("a round runs if it began while the server looked on, or if the server speaks of it, and until the server ends", async () => {
+  const { conversation, rpc, event } = start();
+  const rounds = (): string[] => conversation.live.rounds.map(({ roundId }) => roundId);
+  await conversation.connect(rpc());
+  await conversation.open("s");
+  event("deliberation/started", 0, STARTED);
+  assert.deepEqual(rounds(), []);
+  conversation.receive({ method: "session/caughtUp", params: { sessionId: "s", seq: 0 } });
+  event("deliberation/started", 1, { ...STARTED, roundId: "new" });
+  assert.deepEqual(rounds(), ["new"]);
+  conversation.receive({ method: "deliberate/branch", params: BRANCH });
+  assert.deepEqual(rounds(), ["new", "r"]);
+  conversation.receive({ method: "deliberate/result", params: { sessionId: "s", seq: 2, roundId: "new", outcomes: [] } });
+  assert.deepEqual(rounds(), ["r"]);
+  conversation.disconnect();
+  assert.deepEqual(rounds(), []);
+});
+
+test("the way back from a child's session leads to where its parent was, and reads on from there", async () => {
+  const { conversation, calls, rpc, event } = start();
+  await conversation.connect(rpc());
+  await conversation.open("s");
+  event("turn/start", 0, { turn: 1 });
+  const { model } = conversation;
+  await conversation.look("child");
+  assert.deepEqual([conversation.isChild, conversation.model.lastSeq], [true, -1]);
+  event("turn/end", 1, { turn: 1, reason: { kind: "completed" } });
+  assert.equal(model.lastSeq, 0);
+  await conversation.look("grandchild");
+  await conversation.cancel();
+  assert.deepEqual(calls.at(-1), ["session/cancel", { sessionId: "s" }]);
+  await conversation.home();
+  assert.equal(conversation.isChild, false);
+  assert.equal(conversation.model, model);
+  assert.deepEqual(calls.at(-1), ["session/subscribe", { sessionId: "s", after: 0 }]);
+});
+
+test("a child's session that is gone leads back at once", async () => {
+  const { conversation, calls, rpc } = start((method, at) => {
+    if (method === "session/get" && at === 4) throw Object.assign(new Error("no such session"), { code: -32803, data: { kind: "sessionNotFound" } });
+  });
+  await conversation.connect(rpc());
+  await conversation.open("s");
+  await assert.rejects(conversation.look("child"), /no such session/);
+  assert.equal(conversation.isChild, false);
+  assert.deepEqual(calls.at(-1), ["session/subscribe", { sessionId: "s", after: -1 }]);
 });

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import type { Event } from "#protocol";
 import { apply, noteLag, rewind } from "../src/model/apply.ts";
 import { emptyModel, type Model } from "../src/model/items.ts";
+import { emptyLive, endRound, noteBranch, noteRound, timesAt, toClock } from "../src/model/live.ts";
 import { transcript } from "../src/model/transcript.ts";
 
 const fixtures = join(__dirname, "../../../../protocol/fixtures");
@@ -112,4 +113,41 @@ test("what was written before the server died stays, and is no part of the print
   apply(model, end as Event);
   assert.ok(model.items.some((item) => item.type === "assistant/chunk" && item.text === draft?.text));
   assert.ok(!transcript(model).includes("say"));
+});
+
+test("a round is one item, from its branches waiting to what they found", () => {
+  const stream = events("deliberation");
+  const states = (until: string): string[][] => {
+    const at = stream.findLastIndex(({ type, data }) => type === until && (data as { roundId: string }).roundId === "r1");
+    return fold(stream.slice(0, at + 1)).items.flatMap((item) => (item.type === "deliberation/started" ? [item.branches.map(({ plan, state }) => `${plan.label} ${state}`)] : []));
+  };
+  assert.deepEqual(states("deliberation/started"), [["other waiting", "audit waiting", "again waiting"]]);
+  assert.deepEqual(states("deliberation/branch"), [["other settled", "audit settled", "again settled"]]);
+  const [first, second] = fold(stream).items.flatMap((item) => (item.type === "deliberation/started" ? [item] : []));
+  assert.ok(first?.isSettled && second?.isSettled);
+  assert.deepEqual(first.branches.map(({ childSessionId, stopReason }) => [childSessionId, stopReason]), [["k1", "timeout"], ["k2", "completed"], [undefined, "no-completed-step"]]);
+  assert.deepEqual(first.branches.map(({ outcome }) => outcome?.packet?.items?.length), [undefined, 1, undefined]);
+});
+
+test("the checked citations stand under their answer", () => {
+  const { items } = fold(events("evidence"));
+  const at = items.findIndex(({ type }) => type === "evidence/checked");
+  const [answer, checked] = items.slice(at - 1, at + 1);
+  assert.equal(answer?.type, "assistant/message");
+  assert.ok(checked?.type === "evidence/checked" && checked.checked === 6 && checked.failures.length === 5);
+});
+
+test("what runs is known until it is over, and its time passes by each clock", () => {
+  const live = emptyLive();
+  const branch = { sessionId: "s", roundId: "r", label: "__proto__", state: "running", elapsedMs: 1_000, remainingMs: 9_000 } as const;
+  noteRound(live, "r");
+  noteBranch(live, branch, 100);
+  noteBranch(live, { ...branch, activity: "grep", elapsedMs: 3_000, remainingMs: 7_000 }, 2_100);
+  const [there] = toClock(live, 4_100, 50).rounds[0]?.branches ?? [];
+  assert.deepEqual(there, { label: "__proto__", activity: "grep", elapsedMs: 5_000, remainingMs: 5_000, at: 50 });
+  assert.deepEqual(there && timesAt(there, 10_050), { elapsedMs: 15_000, remainingMs: 0 });
+  noteBranch(live, { ...branch, state: "settled" }, 5_000);
+  assert.deepEqual(live.rounds, [{ roundId: "r", branches: [] }]);
+  endRound(live, "r");
+  assert.deepEqual(live, emptyLive());
 });

@@ -325,6 +325,9 @@ pub struct DeliberationStarted {
     pub call_id: Option<CallId>,
     /// Who asked for it.
     pub by: RoundBy,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
     /// Its branches.
     pub branches: Vec<BranchPlan>,
 }

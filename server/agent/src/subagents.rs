@@ -80,8 +80,9 @@ impl Subagents {
         if request.cancel.is_cancelled() {
             return Err(StartError::Cancelled);
         }
-        let (parent, label) = (request.parent.clone(), request.label.clone());
+        let parent = request.parent.clone();
+        let about = (request.label.clone(), request.call_id.clone());
         let child = found.start(request).await?;
-        Ok(Run::new(Arc::clone(&self.host), parent, provider.to_owned(), label, child))
+        Ok(Run::new(Arc::clone(&self.host), parent, provider.to_owned(), about, child))
     }
 }

@@ -179,7 +179,7 @@ fn request(
     if prompt.trim().is_empty() {
         return Err(invalid("`prompt` must be non-empty".to_owned()));
     }
-    let Some(Caller { at, .. }) = cx.caller else {
+    let Some(Caller { at, call_id }) = cx.caller else {
         return Err(failed(format!(
             "`{}` works on behalf of an agent only; ask one to use it",
             config.tool_name
@@ -196,6 +196,7 @@ fn request(
         tool_filter: config.tool_filter.clone(),
         persona: config.persona.clone(),
         max_depth: limited.then_some(config.max_depth),
+        call_id: Some(call_id),
         label: Some(description).filter(|label| !label.trim().is_empty()),
         cancel: cx.cancel,
         ..StartRequest::new(at.session_id, vec![ContentBlock::text(prompt)])

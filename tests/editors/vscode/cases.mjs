@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { AGENT_CASES } from "./agent_cases.mjs";
+import { QUESTION } from "./chat_page.mjs";
 import { until } from "./host.mjs";
-
-const QUESTION = "where is Circle defined?";
 
 export const CASES = {
   async "the chat opens with hints, the model and the offline badge"(chat) {
@@ -51,14 +51,14 @@ export const CASES = {
   },
 
   async "the transcript and what was typed are there again after the view was closed and after the window was loaded again"(chat) {
-    const before = await chat.texts(".transcript > *");
+    const before = await chat.rows();
     await chat.frame.locator("textarea").fill("half a question");
     await chat.closeAndOpen();
     assert.equal(await chat.frame.locator("textarea").inputValue(), "half a question");
     await chat.frame.locator("textarea").fill("");
-    await until("the same rows", async () => JSON.stringify(closed(await chat.texts(".transcript > *"))) === JSON.stringify(closed(before)));
+    await until("the same rows", async () => (await chat.rows()) === before);
     await chat.open();
-    await until("the same rows", async () => JSON.stringify(closed(await chat.texts(".transcript > *"))) === JSON.stringify(closed(before)));
+    await until("the same rows", async () => (await chat.rows()) === before);
   },
 
   async "the model picker says which models are ready, and a model can be named"(chat) {
@@ -237,6 +237,8 @@ export const CASES = {
     await chat.settled();
   },
 
+  ...AGENT_CASES,
+
   async "an earlier session is listed by its first question and goes on"(chat) {
     await chat.command("dsh-ls: Earlier Sessions");
     await chat.page.locator(".quick-input-list .monaco-list-row", { hasText: QUESTION }).first().click();
@@ -356,11 +358,6 @@ export const CASES = {
     assert.equal(await chat.frame.locator("textarea").isDisabled(), true);
   },
 };
-
-/** Rows with what is open in them left out. */
-function closed(rows) {
-  return rows.map((row) => row.split("\n").slice(0, 3));
-}
 
 function words(text) {
   return text.match(/word\d+/g).join(" ");

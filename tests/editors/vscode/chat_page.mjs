@@ -5,6 +5,9 @@ import { basename, join } from "node:path";
 import { processesWith, until } from "./host.mjs";
 import { root } from "./install.mjs";
 
+/** A question that every model of the tests has an answer to. */
+export const QUESTION = "where is Circle defined?";
+
 export class ChatPage {
   constructor(host, parts, dshLs) {
     Object.assign(this, { host, parts, dshLs, page: host.page, context: host.page.context(), asked: 0 });
@@ -78,6 +81,27 @@ export class ChatPage {
     });
   }
 
+  /** Deliberates about the last answer: the box for the question comes with the last one in it. */
+  async deliberate(goal) {
+    const rounds = await this.frame.locator(".deliberation").count();
+    const input = this.page.locator(".quick-input-widget input[type=text]");
+    await until("the box for what is to be decided", async () => /\S/.test(await input.inputValue({ timeout: 500 }).catch(() => "")));
+    await input.fill(goal);
+    await this.page.keyboard.press("Enter");
+    await this.frame.locator(".deliberation").nth(rounds).waitFor();
+  }
+
+  /** A branch of the last round. */
+  branch(label) {
+    return this.frame.locator(".deliberation").last().locator(`.branch[aria-label="${label}"]`);
+  }
+
+  /** Waits until the last round came out. */
+  async cameOut() {
+    const round = this.frame.locator(".deliberation").last();
+    await until("the end of the round", async () => (await round.locator(".branch:not(.settled)").count()) === 0 && (await round.locator("button[aria-label^=Stop]:visible").count()) === 0);
+  }
+
   /** Waits until every question of the session is answered. */
   async settled(within) {
     const count = (selector) => this.frame.locator(selector).count();
@@ -123,6 +147,11 @@ export class ChatPage {
     return this.frame.locator(selector).allInnerTexts();
   }
 
+  /** The rows as one text, with what is open in them left out. */
+  async rows() {
+    return JSON.stringify((await this.texts(".transcript > *")).map((row) => row.split("\n").slice(0, 3)));
+  }
+
   async see(text, within = 20_000) {
     await this.frame.getByText(text).first().waitFor({ timeout: within });
   }
@@ -163,7 +192,7 @@ export class ChatPage {
   async isCut() {
     return this.frame.evaluate(() => {
       const wide = [document.scrollingElement, document.querySelector(".scroller")].filter((each) => each.scrollWidth > each.clientWidth);
-      const out = [...document.querySelectorAll("button, .question, .answer, .tool, .note, .markdown > *")].filter((each) => each.getBoundingClientRect().right > innerWidth + 1);
+      const out = [...document.querySelectorAll("button, .question, .answer, .tool, .note, .deliberation, .branch, .finding, .evidence, .markdown > *")].filter((each) => each.getBoundingClientRect().right > innerWidth + 1);
       return [...wide, ...out].map((each) => `${each.tagName}.${each.className} ${each.textContent.slice(0, 40)}`);
     });
   }
@@ -178,11 +207,20 @@ export class ChatPage {
     await until(`the theme ${name}`, () => this.frame.evaluate((id) => document.body.dataset.vscodeThemeId === id, name));
   }
 
+  /** A picture in a light theme and one in a dark one. */
+  async shots(name) {
+    if (!this.pictures) return;
+    for (const [theme, suffix] of [["Dark 2026", "-dark"], ["Light 2026", ""]]) {
+      await this.theme(theme);
+      await this.shot(name + suffix);
+    }
+  }
+
   async shot(name) {
-    if (!this.shots) return;
+    if (!this.pictures) return;
     await this.page.mouse.move(700, 500);
     await until("no hint of a button", async () => (await this.page.locator(".monaco-hover:visible").count()) === 0);
-    const path = join(this.shots, `vscode-${name}.png`);
+    const path = join(this.pictures, `vscode-${name}.png`);
     await this.page.screenshot({ path, animations: "disabled" });
     // The extension's own page shows what stands in its package only.
     if (name === "answer") cpSync(path, join(root, "editors/vscode/media/answer.png"));

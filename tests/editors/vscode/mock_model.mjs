@@ -1,4 +1,8 @@
-/** A model's server on this machine. What it does is said by the question: `drip COUNT PERSECOND`, `hostile`, `places`, `fail`, `showcase`. */
+/**
+ * A model's server on this machine. What it does is said by the question: `drip COUNT PERSECOND`, `hostile`, `places`, `fail`,
+ * `showcase`, `wrong places`, `ask a subagent`, `ask for a round`. As a branch of a round it does what its role is for; those of a
+ * question with `slowly`, and subagents, wait for `release()`.
+ */
 import { createServer } from "node:http";
 
 /** Things that an answer may hold and that a page must not obey. */
@@ -13,9 +17,36 @@ export const HOSTILE = [
 /** Places in the ways that models write them. */
 const PLACES = "See `My Notes/a b.md:3`, src/shape.rs#L10, [area](src/shape.rs#L9-L11) and [the notes](<My Notes/a b.md#L1>).";
 
+/** Places of which one holds. */
+const WRONG_PLACES = "`Circle` is defined in `src/shape.rs:4`, and used in `src/shape.rs:99` and `src/gone.rs:2`. From `src/shape.rs:1`:\n\n```rust\npub fn area(&self) -> f64 {\n```";
+
+/** What a subagent is to do. It waits for `release()` as well. */
+const TASK = "How many circles are there? Look into src/main.rs:6.";
+
+const QUESTION = "Is 3.14 precise enough for `area`?";
+/** What the branches of a round look at; each is another role, and there is no step yet that the last could review. */
+const BRANCHES = [
+  { label: "other way", role: "independent-alternative", focus: "another constant" },
+  { label: "audit", role: "trajectory-audit", focus: "who depends on it" },
+  { label: "review", role: "masked-review", focus: "what was read", recentSteps: 2 },
+].map((branch) => ({ ...branch, route: "same", capability: "read-only" }));
+
+/** What a branch hands in, by its role; the review forgets to. */
+const PACKETS = {
+  "independent-alternative": [
+    { kind: "suggestion", certainty: "likely", content: "The standard library has the constant: `std::f64::consts::PI`. Nothing else would change.", refs: [{ path: "src/shape.rs", line: 10, quote: "3.14 * self.radius * self.radius" }] },
+    { kind: "unknown", certainty: "uncertain", content: "How precise an area has to be is said nowhere, not even in README.md:3." },
+  ],
+  "trajectory-audit": [
+    { kind: "possible_error", certainty: "certain", content: "The answer calls `area` exact. It is 0.05 % off, and what `main` prints shows it.", refs: [{ path: "src/shape.rs", line: 10 }, { path: "src/main.rs", line: 7, quote: "println!(\"{}\", circle.area());" }, { path: "src/gone.rs", line: 1 }] },
+  ],
+};
+
 /** Starts it. `count()` tells how many pieces were sent so far. */
 export async function startModel() {
   let pieces = 0;
+  let calls = 0;
+  const held = [];
   const server = createServer((request, response) => {
     let body = "";
     request.on("data", (data) => (body += data));
@@ -34,9 +65,27 @@ export async function startModel() {
       pieces += 1;
       response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);
     };
+    const call = (name, args) => {
+      send({ tool_calls: [{ index: 0, id: `call-${(calls += 1)}`, type: "function", function: { name, arguments: JSON.stringify(args) } }] });
+      send({}, "tool_calls");
+      response.end("data: [DONE]\n\n");
+    };
+    const isSecond = messages.at(-1)?.role === "tool";
+    const role = /isolated `([a-z-]+)` branch/.exec(text)?.[1];
+    if (role) {
+      // A branch looks for itself first, so that there is something to see of it.
+      if (role === "trajectory-audit" && !isSecond) return call("grep", { pattern: "area" });
+      if (text.includes("slowly") && role !== "independent-alternative") await new Promise((go) => held.push(go));
+      if (response.destroyed) return;
+      if (PACKETS[role]) return call("structured_output", { role, status: "update", items: PACKETS[role] });
+    }
+    if (text.includes("ask a subagent") && !isSecond) return call("subagent", { description: "count the circles", prompt: TASK });
+    if (text === TASK) await new Promise((go) => held.push(go));
+    if (text.includes("ask for a round") && !isSecond) return call("deliberate", { goal: QUESTION, incumbent: "It is.", context: { observations: [], constraints: [], unknowns: [] }, branches: BRANCHES });
     const drip = /drip (\d+) (\d+)/.exec(text);
     if (drip) await dripped(Number(drip[1]), Number(drip[2]), response, send);
     else if (text.includes("hostile")) send({ content: HOSTILE });
+    else if (text.includes("wrong places")) send({ content: WRONG_PLACES });
     else if (text.includes("places")) send({ content: PLACES });
     else if (text.includes("showcase")) send({ content: SHOWCASE });
     else send({ content: `I heard: ${text.split("\n")[0]}` });
@@ -45,7 +94,7 @@ export async function startModel() {
   };
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
   const { port } = server.address();
-  return { url: `http://127.0.0.1:${port}/v1`, count: () => pieces, stop: () => server.close() };
+  return { url: `http://127.0.0.1:${port}/v1`, count: () => pieces, waiting: () => held.length, release: () => held.splice(0).forEach((go) => go()), stop: () => server.close() };
 }
 
 /** Sends pieces at a rate, however coarse the clock is. */

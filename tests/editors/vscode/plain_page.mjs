@@ -33,6 +33,10 @@ export const PLAIN_CASES = Object.fromEntries(
         await page.waitForFunction((count) => document.querySelectorAll(".question:not(.notice, .waiting)").length === count, questions);
         const last = events.findLast(({ type }) => type === "turn/end");
         if (last) await page.waitForSelector(last.data.reason.kind === "completed" ? ".turn-end" : ".note.end", { state: "attached" });
+        const count = (wanted) => events.filter(({ type }) => type === wanted).length;
+        assert.equal(await page.locator(".deliberation").count(), count("deliberation/started"));
+        assert.equal(await page.locator(".branch.settled").count(), events.filter(({ type, data }) => type === "deliberation/branch" && data.state === "settled").length);
+        assert.equal(await page.locator(".evidence").count(), count("evidence/checked"));
         assert.equal(await page.locator(".transcript :is(script, img, style, a, iframe, form)").count(), 0);
         assert.equal((await page.evaluate(() => window.sent))[0].type, "ready");
         assert.deepEqual(errors, []);

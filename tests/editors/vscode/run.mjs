@@ -31,9 +31,10 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void end(
 setTimeout(() => void end(`not done after ${PATIENCE_MS} ms`), PATIENCE_MS).unref();
 try {
   const chat = new ChatPage(host, parts, dshLs);
+  chat.model = model;
   if (process.env.DSH_LS_SHOTS) {
-    chat.shots = resolve(process.env.DSH_LS_SHOTS);
-    mkdirSync(chat.shots, { recursive: true });
+    chat.pictures = resolve(process.env.DSH_LS_SHOTS);
+    mkdirSync(chat.pictures, { recursive: true });
   }
   await timed(STARTS, () => chat.open());
   for (const [name, run] of Object.entries({ ...CASES, ...PLAIN_CASES }).filter(([name]) => only.length === 0 || only.some((part) => name.includes(part)))) await timed(name, () => run(chat));

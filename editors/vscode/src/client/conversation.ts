@@ -7,6 +7,7 @@
 import type { ContentBlock, Event, ModelId, SessionId, SessionInfo, SessionNewParams } from "#protocol";
 import { apply, noteLag, rewind } from "../model/apply.ts";
 import { emptyModel, type Model } from "../model/items.ts";
+import { emptyLive, endChild, endRound, type Live, noteBranch, noteChild, noteRound } from "../model/live.ts";
 import { ConnectionLost, failureKind, type Notification, type Rpc } from "./rpc.ts";
 
 /** What is told of a conversation while it changes. */
@@ -19,22 +20,38 @@ export interface Listener {
   replaced(): void;
   /** The session's summary changed. */
   info(): void;
+  /** What runs beside the log changed. */
+  live(): void;
+}
+
+/** A session that was shown before the one that it began. */
+interface Behind {
+  sessionId: SessionId;
+  model: Model;
+  info: SessionInfo | undefined;
 }
 
 /** The session that is shown, and how it is asked. */
 export class Conversation {
   model: Model = emptyModel();
   info: SessionInfo | undefined;
+  /** What runs now, in any session of the server. */
+  live: Live = emptyLive();
   private rpc: Rpc | undefined;
   private sessionId: SessionId | undefined;
   private waiting: { go(): void; fail(error: Error): void }[] = [];
   /** Why no server will come by itself, when none will. */
   private hopeless: Error | undefined;
   private lastPrompt: Promise<void> = Promise.resolve();
+  /** The way back from a child's session, the last step last. */
+  private behind: Behind[] = [];
+  /** What comes of the session is new, not read from its log. */
+  private isCaughtUp = false;
 
   constructor(
     private readonly listener: Listener,
     private readonly newClientMessageId: () => string,
+    private readonly now: () => number = Date.now,
   ) {}
 
   /** A server is there: goes on where the last one stopped. */
@@ -50,6 +67,8 @@ export class Conversation {
   /** The server is gone; another may come. */
   disconnect(): void {
     this.rpc = undefined;
+    this.live = emptyLive();
+    this.listener.live();
   }
 
   /** With a reason no server will come by itself, and what waits for one fails; without, one may come. */
@@ -61,6 +80,7 @@ export class Conversation {
   /** Leaves the session; the next prompt begins another. */
   async leave(): Promise<void> {
     const left = this.sessionId;
+    this.behind = [];
     this.show(undefined);
     if (left !== undefined) await this.rpc?.request("session/unsubscribe", { sessionId: left });
   }
@@ -68,9 +88,37 @@ export class Conversation {
   /** Shows a session that exists. Without a server it is asked for when one comes. */
   async open(sessionId: SessionId): Promise<void> {
     if (sessionId === this.sessionId) return;
-    await this.leave();
-    this.show(sessionId);
-    if (this.rpc) await this.subscribe(this.rpc, sessionId);
+    this.behind = [];
+    await this.change(sessionId);
+  }
+
+  /** Shows the session of a child agent, to be read only. */
+  async look(sessionId: SessionId): Promise<void> {
+    if (this.sessionId === undefined || sessionId === this.sessionId) return;
+    this.behind.push({ sessionId: this.sessionId, model: this.model, info: this.info });
+    try {
+      await this.change(sessionId);
+    } catch (error) {
+      if (this.sessionId === undefined) await this.back();
+      throw error;
+    }
+  }
+
+  /** Whether a child agent's session is shown. Only the agent that started it asks it anything. */
+  get isChild(): boolean {
+    return this.behind.length > 0;
+  }
+
+  /** Goes from a child's session to the one that began it. */
+  async back(): Promise<void> {
+    const way = this.behind.pop();
+    if (way) await this.change(way.sessionId, way.model, way.info);
+  }
+
+  /** Goes back to the session that a person began. */
+  async home(): Promise<void> {
+    this.behind = this.behind.slice(0, 1);
+    await this.back();
   }
 
   /** Sends a prompt after those before it; begins a session with `fresh` if none is shown. */
@@ -80,27 +128,45 @@ export class Conversation {
     await sent;
   }
 
-  /** Asks for the running turn to stop and for what waits to be dropped. */
+  /** Asks for the running turn, that of the session that a person began, to stop and for what waits to be dropped. */
   async cancel(): Promise<void> {
-    if (this.sessionId !== undefined) await this.rpc?.request("session/cancel", { sessionId: this.sessionId });
+    const sessionId = this.behind[0]?.sessionId ?? this.sessionId;
+    if (sessionId !== undefined) await this.rpc?.request("session/cancel", { sessionId });
   }
 
   /** Takes what a server sent unasked. */
   receive(notification: Notification): void {
-    const { method, params } = notification;
-    if (method === "session/changed") {
-      if ("session" in params && params.session.sessionId === this.sessionId) this.setInfo(params.session);
-      return;
+    switch (notification.method) {
+      case "session/changed": {
+        const { params } = notification;
+        if ("session" in params && params.session.sessionId === this.sessionId) this.setInfo(params.session);
+        return;
+      }
+      case "session/event":
+        if (notification.params.sessionId === this.sessionId) this.fold(notification.params.event);
+        return;
+      case "session/lagged":
+        if (notification.params.sessionId !== this.sessionId) return;
+        noteLag(this.model);
+        this.listener.lagged();
+        return;
+      case "session/caughtUp":
+        if (notification.params.sessionId === this.sessionId) this.isCaughtUp = true;
+        return;
+      case "deliberate/branch":
+        noteBranch(this.live, notification.params, this.now());
+        break;
+      case "deliberate/result":
+        endRound(this.live, notification.params.roundId);
+        break;
+      case "subagent/started":
+        noteChild(this.live, notification.params);
+        break;
+      case "subagent/finished":
+        endChild(this.live, notification.params);
+        break;
     }
-    if (params.sessionId !== this.sessionId) return;
-    if (method === "session/event") {
-      if (params.event.seq <= this.model.lastSeq) return;
-      apply(this.model, params.event);
-      this.listener.event(params.event);
-    } else if (method === "session/lagged") {
-      noteLag(this.model);
-      this.listener.lagged();
-    }
+    this.listener.live();
   }
 
   /** The model that the session's turns ask. */
@@ -131,11 +197,33 @@ export class Conversation {
     return session.sessionId;
   }
 
+  private fold(event: Event): void {
+    if (event.seq <= this.model.lastSeq) return;
+    apply(this.model, event);
+    if (event.type === "deliberation/started" && this.isCaughtUp) {
+      noteRound(this.live, event.data.roundId);
+      this.listener.live();
+    }
+    this.listener.event(event);
+  }
+
+  /** Shows another session in place of the one that is shown. */
+  private async change(sessionId: SessionId, model = emptyModel(), info?: SessionInfo): Promise<void> {
+    const left = this.sessionId;
+    this.show(sessionId, model, info);
+    if (left !== undefined) await this.rpc?.request("session/unsubscribe", { sessionId: left });
+    if (this.rpc && this.sessionId === sessionId) await this.subscribe(this.rpc, sessionId);
+  }
+
   private async subscribe(rpc: Rpc, sessionId: SessionId): Promise<void> {
     try {
       rewind(this.model);
+      this.isCaughtUp = false;
       this.listener.replaced();
-      this.setInfo((await rpc.request("session/get", { sessionId })).session);
+      const { session } = await rpc.request("session/get", { sessionId });
+      // Meanwhile another one may have been asked for.
+      if (this.sessionId !== sessionId) return;
+      this.setInfo(session);
       await rpc.request("session/subscribe", { sessionId, after: this.model.lastSeq });
     } catch (error) {
       if (error instanceof ConnectionLost) return;
@@ -151,10 +239,11 @@ export class Conversation {
     }
   }
 
-  private show(sessionId: SessionId | undefined): void {
+  private show(sessionId: SessionId | undefined, model = emptyModel(), info?: SessionInfo): void {
     this.sessionId = sessionId;
-    this.info = undefined;
-    this.model = emptyModel();
+    this.info = info;
+    this.model = model;
+    this.isCaughtUp = false;
     this.listener.replaced();
   }
 

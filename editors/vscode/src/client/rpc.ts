@@ -12,7 +12,16 @@ export interface Rpc {
 }
 
 /** What a server sends unasked and this client listens to. */
-export const HEARD = ["session/changed", "session/event", "session/lagged"] as const satisfies (keyof Notifications)[];
+export const HEARD = [
+  "deliberate/branch",
+  "deliberate/result",
+  "session/caughtUp",
+  "session/changed",
+  "session/event",
+  "session/lagged",
+  "subagent/finished",
+  "subagent/started",
+] as const satisfies (keyof Notifications)[];
 
 /** One of them. */
 export type Notification = {

@@ -2,10 +2,12 @@
 import { relative } from "node:path";
 import * as vscode from "vscode";
 import type { Chat } from "../chat.ts";
+import { tellFailure } from "./tell.ts";
 
 export async function ask(chat: Chat): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   const folder = chat.folderPath();
+  await tellFailure(() => chat.conversation.home());
   await chat.panel.reveal();
   if (!editor || folder === undefined) return;
   const { document, selection } = editor;

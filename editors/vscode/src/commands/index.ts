@@ -3,6 +3,7 @@ import type { Chat } from "../chat.ts";
 import { ask } from "./ask.ts";
 import { cancel } from "./cancel.ts";
 import { chat } from "./chat.ts";
+import { deliberate } from "./deliberate.ts";
 import { model } from "./model.ts";
 import { newSession } from "./new_session.ts";
 import { restart } from "./restart.ts";
@@ -12,4 +13,4 @@ import { sessions } from "./sessions.ts";
 export type Command = (chat: Chat) => Promise<void> | void;
 
 /** Every command, by what stands behind `dsh-ls.` in its name. */
-export const COMMANDS = { ask, cancel, chat, model, newSession, restart, sessions } satisfies Record<string, Command>;
+export const COMMANDS = { ask, cancel, chat, deliberate, model, newSession, restart, sessions } satisfies Record<string, Command>;

@@ -9,6 +9,8 @@ export async function model(chat: Chat): Promise<void> {
 }
 
 async function choose(chat: Chat): Promise<void> {
+  // Whom a child agent asks is its parent's business.
+  await chat.conversation.home();
   const { rpc } = chat;
   if (!rpc) {
     void vscode.window.showWarningMessage("dsh-ls: the server is not running. Restart it first.");

@@ -6,6 +6,7 @@ import type { Event, Message, ToolResult } from "#protocol";
 import { foldChunk } from "./chunks.ts";
 import { blockKey, type Depth, type Item, type Model } from "./items.ts";
 import { claim, splice, takeClaimed } from "./queue.ts";
+import { foldBranch, settleRound, waitingBranches } from "./rounds.ts";
 import { textOfBlock, textOfBlocks, textOfMessage, isBlank } from "./text.ts";
 
 type EventOf<Type extends Event["type"]> = Extract<Event, { type: Type }>;
@@ -111,12 +112,27 @@ const folds: Folds = {
     const text = message ? ownText(message) : data.messageId;
     add(model, { type: "message/outcome", text, kind: data.kind, reason: data.reason });
   },
+  "deliberation/started": (model, { data: { roundId, branches } }) => {
+    add(model, { type: "deliberation/started", roundId, branches: waitingBranches(branches), isSettled: false });
+  },
+  "deliberation/branch": (model, { data }) => {
+    foldBranch(model, data);
+  },
+  "deliberation/settled": (model, { data }) => {
+    settleRound(model, data);
+  },
+  "evidence/checked": (model, { data: { checked, failures } }) => {
+    add(model, { type: "evidence/checked", checked, failures });
+  },
+  "session/end-seed": (model) => {
+    add(model, { type: "session/end-seed" });
+  },
   // These are about requests and logs; a reader of the answer needs nothing of them.
   "request/header": nothing,
   "request/context": nothing,
   "llm/request": nothing,
   "llm/retry-started": nothing,
-  "session/end-seed": nothing,
+  "subagent/descriptor": nothing,
 };
 
 function nothing(): void {}

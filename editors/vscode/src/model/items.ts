@@ -1,5 +1,6 @@
 /** What a transcript is made of: plain data, so that it can cross to a webview. One item for each thing shown. */
-import type { ContentBlock, InboxTarget, Message, ModelFailure, ModelId, TurnEnd } from "#protocol";
+import type { ContentBlock, EvidenceFailure, InboxTarget, Message, ModelFailure, ModelId, TurnEnd } from "#protocol";
+import type { Branch } from "./rounds.ts";
 
 /** How deep an item stands: 0 outside a turn, 1 in a turn, 2 in a step. */
 export type Depth = 0 | 1 | 2;
@@ -24,6 +25,11 @@ export type Item = { depth: Depth } & (
   | { type: "session/model"; model: ModelId }
   | { type: "agent/inbox/spliced"; what: "dropped" | "queued"; messageId: string; text: string }
   | { type: "message/outcome"; text: string; kind: string; reason: string }
+  /** A whole round, from its beginning to what came of it. */
+  | { type: "deliberation/started"; roundId: string; branches: Branch[]; isSettled: boolean }
+  | { type: "evidence/checked"; checked: number; failures: EvidenceFailure[] }
+  /** What stands above was inherited from another session. */
+  | { type: "session/end-seed" }
 );
 
 /** What a block of an answer holds; `other` stands for what is shown as a word in brackets. */

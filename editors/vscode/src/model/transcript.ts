@@ -48,6 +48,11 @@ function entriesOf(item: Item): Entry[] {
       return [[item.what, item.text]];
     case "message/outcome":
       return [["dropped", item.text], ["reason", `${item.kind}: ${item.reason}`]];
+    // A model never sees them, and the printed text is what it sees.
+    case "deliberation/started":
+    case "evidence/checked":
+    case "session/end-seed":
+      return [];
   }
 }
 

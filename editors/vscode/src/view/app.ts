@@ -1,6 +1,8 @@
 /** The chat as a whole. It knows its host by a transport only, so it runs in an editor and in a plain page alike. */
 import { apply, noteLag } from "../model/apply.ts";
+import { hasAnswer, lastQuestion } from "../model/asked.ts";
 import { emptyModel, type Model } from "../model/items.ts";
+import { emptyLive, type Live, toClock } from "../model/live.ts";
 import { Composer } from "./composer.ts";
 import { h, icon } from "./dom.ts";
 import { introduction } from "./drawings.ts";
@@ -12,6 +14,7 @@ const EXAMPLES = ["Where is the entry point?", "How are errors handled?", "What 
 const LABELS: Record<Action, string> = {
   ask: "Ask about the selection",
   cancel: "Stop",
+  deliberate: "Deliberate",
   log: "Show log",
   model: "Choose a model",
   newSession: "New session",
@@ -26,6 +29,8 @@ const REST = 4;
 const LEAST_REST_MS = 50;
 /** As much of an answer as is read out by itself. */
 const MOST_SPOKEN = 1_000;
+/** How often the time that is left is shown anew. */
+const TICK_MS = 1_000;
 /** How near the end a reader is taken to follow it, in pixels. */
 const NEAR_END = 48;
 
@@ -33,15 +38,23 @@ const NEAR_END = 48;
 export function startChat(root: HTMLElement, transport: Transport): void {
   let model: Model = emptyModel();
   let chat: ChatState = { server: { kind: "starting" } };
+  let live: Live = emptyLive();
   /** What outlives the page: an editor closes it when it is out of sight. */
   const saved = (transport.load() ?? {}) as { text?: string; top?: number | null };
   const save = (changed: typeof saved): void => transport.save(Object.assign(saved, changed));
   const actions: RowActions = {
     open: (citation) => transport.send({ type: "open", citation }),
     copy: (text) => void navigator.clipboard.writeText(text),
+    look: (sessionId) => {
+      readTo.push(follows ? undefined : scroller.scrollTop);
+      transport.send({ type: "look", sessionId });
+    },
+    cancelRound: (roundId, label) => transport.send({ type: "cancelRound", roundId, ...(label !== undefined && { label }) }),
     again: () => transport.send({ type: "prompt", text: lastQuestion(model) }),
   };
   const transcript = new TranscriptView(actions);
+  const back = (): void => transport.send({ type: "back" });
+  const childBar = h("div", { class: "child-bar" });
   const banner = h("div", { class: "banner", role: "alert" });
   const notice = h("div", { class: "banner bad", role: "alert" });
   notice.hidden = true;
@@ -50,9 +63,11 @@ export function startChat(root: HTMLElement, transport: Transport): void {
   const scroller = h("div", { class: "scroller" }, empty, transcript.element, working);
   const composer = new Composer((message) => transport.send(message), (text) => save({ text }));
   const spoken = h("div", { class: "spoken", role: "status", live: "polite" });
-  root.replaceChildren(banner, notice, scroller, composer.element, spoken);
+  root.replaceChildren(banner, childBar, notice, scroller, composer.element, spoken);
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && !event.isComposing && model.inTurn) transport.send({ type: "cancel" });
+    if (event.key !== "Escape" || event.isComposing) return;
+    if (chat.child) back();
+    else if (model.inTurn) transport.send({ type: "cancel" });
   });
 
   let follows = true;
@@ -65,6 +80,8 @@ export function startChat(root: HTMLElement, transport: Transport): void {
   });
   scroller.addEventListener("scrollend", () => save({ top: follows ? null : scroller.scrollTop }));
   let returnTo = saved.top ?? undefined;
+  /** To where the sessions were read that a child's session is shown in place of. */
+  const readTo: (number | undefined)[] = [];
   const follow = (): void => {
     if (follows) scroller.scrollTop = scroller.scrollHeight;
   };
@@ -96,7 +113,8 @@ export function startChat(root: HTMLElement, transport: Transport): void {
 
   function render(): void {
     transcript.show(model);
-    composer.run(model.inTurn);
+    transcript.tick(live, performance.now());
+    composer.run(model.inTurn, hasAnswer(model));
     working.hidden = !model.inTurn || model.drafts.some(({ text }) => text !== "");
     empty.hidden = transcript.element.childElementCount > 0;
     speak();
@@ -108,17 +126,37 @@ export function startChat(root: HTMLElement, transport: Transport): void {
     }
   }
 
+  let timer: ReturnType<typeof setInterval> | undefined;
+  function takeLive(told: Live): void {
+    live = toClock(told, 0, performance.now());
+    if (live.rounds.length > 0) timer ??= setInterval(() => transcript.tick(live, performance.now()), TICK_MS);
+    else {
+      clearInterval(timer);
+      timer = undefined;
+    }
+  }
+
   function showChat(): void {
     composer.show(chat);
+    const { child } = chat;
+    document.body.classList.toggle("reads-only", child !== undefined);
+    childBar.hidden = child === undefined;
+    if (child) {
+      const title = h("span", { class: "cut", title: child.title }, child.title);
+      childBar.replaceChildren(h("button", { class: "ghost", label: "Back", onclick: back }, icon("back"), "Back"), title, h("span", { class: "badge" }, "read only"));
+    }
     showBanner(banner, chat, transport);
     empty.replaceChildren(...emptyState(chat, transport));
   }
 
   const take: { [Type in ToView["type"]]: (message: Extract<ToView, { type: Type }>) => void } = {
     show: (message) => {
+      const wasChild = chat.child !== undefined;
       ({ model, chat } = message);
+      takeLive(message.live);
       wasInTurn = model.inTurn;
       follows = true;
+      if (wasChild && !chat.child) returnTo = readTo.splice(0)[0];
       showChat();
     },
     events: ({ events }) => {
@@ -130,6 +168,7 @@ export function startChat(root: HTMLElement, transport: Transport): void {
         apply(model, event);
       }
     },
+    live: (message) => takeLive(message.live),
     lagged: () => noteLag(model),
     chat: (message) => {
       chat = message.chat;
@@ -184,12 +223,6 @@ function emptyState(chat: ChatState, transport: Transport): Element[] {
 
 function button(action: Action, transport: Transport, kind: string): HTMLElement {
   return h("button", { class: kind, onclick: () => transport.send({ type: "act", action }) }, LABELS[action]);
-}
-
-function lastQuestion(model: Model): string {
-  const asked = model.items.findLast((item) => item.type === "user/message" && item.plugin === undefined);
-  if (asked?.type !== "user/message") return "";
-  return asked.content.map((block) => (block.type === "text" ? block.text : "")).join("\n").trim();
 }
 
 /** The end of a turn as it is read out: the answer's beginning, else that it is over. */

@@ -10,6 +10,11 @@ export class Composer {
   private readonly model = h("button", { class: "ghost model", title: "Choose the model", onclick: () => this.send({ type: "act", action: "model" }) });
   private readonly folder = h("button", { class: "ghost folder", onclick: () => this.send({ type: "act", action: "newSession" }) });
   private readonly badge = h("span", { class: "badge", title: "Answers are found by search on this machine. Nothing leaves it." }, icon("offline"), "offline");
+  private readonly deliberate = h(
+    "button",
+    { class: "ghost", title: "Deliberate: let three isolated agents look at the last answer", label: "Deliberate about the last answer", onclick: () => this.send({ type: "act", action: "deliberate" }) },
+    icon("fork"),
+  );
   private readonly button = h("button", { class: "primary round" });
   private isRunning = false;
   private canAsk = false;
@@ -27,7 +32,7 @@ export class Composer {
       this.submit();
     });
     this.button.addEventListener("click", () => (this.isStop() ? this.send({ type: "cancel" }) : this.submit()));
-    const bar = h("div", { class: "bar" }, this.model, this.badge, h("span", { class: "space" }), this.button);
+    const bar = h("div", { class: "bar" }, this.model, this.badge, h("span", { class: "space" }), this.deliberate, this.button);
     const box = h("div", { class: "box" }, this.folder, this.attachment, this.input, bar);
     box.addEventListener("click", (event) => {
       if (event.target === box) this.input.focus();
@@ -35,6 +40,7 @@ export class Composer {
     this.element = h("div", { class: "composer" }, box);
     // Until the host has spoken there is nothing to tell.
     this.badge.hidden = true;
+    this.deliberate.hidden = true;
     this.folder.hidden = true;
     this.attachment.hidden = true;
     this.changed();
@@ -42,6 +48,8 @@ export class Composer {
 
   /** Shows what the host said. */
   show(chat: ChatState): void {
+    // What a child agent is asked is its parent's business.
+    this.element.hidden = chat.child !== undefined;
     this.canAsk = chat.folder !== undefined && chat.server.kind !== "failed";
     this.input.placeholder = chat.folder === undefined ? "Open a folder first" : "Ask a question";
     this.input.disabled = chat.folder === undefined;
@@ -63,8 +71,9 @@ export class Composer {
     this.changed();
   }
 
-  /** Whether a turn runs. */
-  run(isRunning: boolean): void {
+  /** Whether a turn runs, and whether there is an answer that could be looked at again. */
+  run(isRunning: boolean, hasAnswer: boolean): void {
+    this.deliberate.hidden = isRunning || !hasAnswer;
     if (this.isRunning === isRunning) return;
     this.isRunning = isRunning;
     this.changed();

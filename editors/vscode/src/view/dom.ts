@@ -8,7 +8,7 @@ export interface Properties {
   label?: string;
   /** How a screen reader hears of changes inside. */
   live?: "off" | "polite";
-  onclick?: () => void;
+  onclick?: (event: MouseEvent) => void;
 }
 
 /** An element of one kind with its children. */
@@ -24,7 +24,7 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
   if (role) element.setAttribute("role", role);
   if (label) element.setAttribute("aria-label", label);
   if (live) element.setAttribute("aria-live", live);
-  if (onclick) element.addEventListener("click", onclick);
+  if (onclick) element.addEventListener("click", (event) => onclick(event as MouseEvent));
   if (tag === "button") element.setAttribute("type", "button");
   element.append(...children);
   return element;
@@ -32,12 +32,16 @@ export function h<Tag extends keyof HTMLElementTagNameMap>(
 
 /** The drawings that the view uses, each one path in a square of 16. */
 const DRAWINGS = {
+  agent: "M3 6h10v7H3zM8 6V3M6 9.2v.6M10 9.2v.6M6.5 2.5h3",
   arrow: "M8 13V3M3.5 7.5 8 3l4.5 4.5",
+  back: "M13 8H3M7.5 3.5 3 8l4.5 4.5",
+  check: "M3 8.5 6.5 12 13 4.5",
   chevron: "M6 3.5 10.5 8 6 12.5",
   close: "M4 4l8 8M12 4l-8 8",
   copy: "M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z",
   file: "M9 1.5H3.5v13h9V5zM9 1.5V5h3.5",
   folder: "M1.5 3.5h5l1.5 2h6.5v8h-13z",
+  fork: "M2 8h3.5l4-5H14M5.5 8H14M5.5 8l4 5H14",
   list: "M5.5 4h8M5.5 8h8M5.5 12h8M2.5 4h.1M2.5 8h.1M2.5 12h.1",
   offline: "M8 1.5 13.5 4v4c0 3-2.3 5.4-5.5 6.5C4.8 13.4 2.5 11 2.5 8V4zM5.5 8l2 2 3-3.5",
   search: "M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.5 10.5l3.5 3.5",

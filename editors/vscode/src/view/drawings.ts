@@ -1,4 +1,6 @@
-/** Drawings that say something: what the chat is for, and how much of a file was read. Their colours are in the style sheet. */
+/** Drawings that say something: what the chat is for, how much of a file was read, what a branch knows and what time it has. Their colours are in the style sheet. */
+import type { BranchHistory } from "#protocol";
+
 
 const SPACE = "http://www.w3.org/2000/svg";
 
@@ -36,6 +38,25 @@ export function extent(first: number, last: number, total: number): SVGSVGElemen
   return drawing;
 }
 
+/** What a branch knows of the session, whose way comes from the left: nothing, its turns, or its turns and the last steps. */
+export function history(kind: BranchHistory): SVGSVGElement {
+  const drawing = svg(32, 10, "history");
+  const isFresh = kind === "fresh";
+  drawing.append(part("path", isFresh ? "unknown" : "known", { d: kind === "mid-fork" ? "M1 5h11" : "M1 5h20" }));
+  if (kind === "mid-fork") drawing.append(part("rect", "window", { x: 12, y: 1.5, width: 9, height: 7, rx: 1.5 }), part("path", "steps", { d: "M14.5 5h1M17.5 5h1" }));
+  drawing.append(part("path", "way", { d: isFresh ? "M26 5h5" : "M21 5h10" }), part("circle", "own", { cx: 26, cy: 5, r: 2.5 }));
+  return drawing;
+}
+
+/** The part of its time that is left, and how to change it. */
+export function timeLeft(): { element: SVGSVGElement; show(share: number): void } {
+  const [width, height] = [48, 4];
+  const element = svg(width, height, "time-left");
+  const left = part("rect", "left", { x: 0, y: 0, width, height, rx: 2 });
+  element.append(part("rect", "track", { x: 0, y: 0, width, height, rx: 2 }), left);
+  return { element, show: (share) => left.setAttribute("width", (width * Math.min(1, Math.max(0, share))).toFixed(1)) };
+}
+
 /** For the eye only: the words beside it say the same. */
 function svg(width: number, height: number, name: string): SVGSVGElement {
   const element = document.createElementNS(SPACE, "svg");
@@ -45,7 +66,7 @@ function svg(width: number, height: number, name: string): SVGSVGElement {
   return element;
 }
 
-function part(kind: "path" | "rect", name: string, attributes: Record<string, number | string>): SVGElement {
+function part(kind: "circle" | "path" | "rect", name: string, attributes: Record<string, number | string>): SVGElement {
   const element = document.createElementNS(SPACE, kind);
   element.setAttribute("class", name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));

@@ -1,6 +1,7 @@
 /** What the view and its host say to each other. The host may be an editor, or a page that holds a connection itself. */
 import type { Event } from "#protocol";
 import type { Model } from "../model/items.ts";
+import type { Live } from "../model/live.ts";
 
 /** What the view shows beside the transcript. */
 export interface ChatState {
@@ -13,6 +14,8 @@ export interface ChatState {
   model?: { name: string; isOffline: boolean };
   /** What the next prompt is about. */
   attachment?: Attachment;
+  /** The session of a child agent is shown, to be read only. */
+  child?: { title: string };
 }
 
 /** How the server is. */
@@ -21,7 +24,7 @@ export type ServerState =
   | { kind: "failed"; message: string; actions: Action[] };
 
 /** Something that the host does at the press of a button. */
-export type Action = "ask" | "cancel" | "log" | "model" | "newSession" | "openFolder" | "restart" | "sessions" | "settings";
+export type Action = "ask" | "cancel" | "deliberate" | "log" | "model" | "newSession" | "openFolder" | "restart" | "sessions" | "settings";
 
 /** Lines of a file, or a whole file. */
 export interface Attachment {
@@ -40,7 +43,9 @@ export interface Citation {
 
 /** From the host. */
 export type ToView =
-  | { type: "show"; model: Model; chat: ChatState }
+  | { type: "show"; model: Model; chat: ChatState; live: Live }
+  /** What runs, as it is at this moment. */
+  | { type: "live"; live: Live }
   | { type: "events"; events: Event[] }
   | { type: "lagged" }
   | { type: "chat"; chat: ChatState }
@@ -55,6 +60,11 @@ export type FromView =
   | { type: "cancel" }
   | { type: "detach" }
   | { type: "open"; citation: Citation }
+  /** Shows a child agent's session, and goes back from it. */
+  | { type: "look"; sessionId: string }
+  | { type: "back" }
+  /** Stops a round, or one branch of it. */
+  | { type: "cancelRound"; roundId: string; label?: string }
   | { type: "act"; action: Action };
 
 /** Carries both, and keeps what a person has typed, and read to, while the view is away. */

@@ -4,13 +4,16 @@
  */
 import type { ContentBlock, ModelFailure, TurnEnd } from "#protocol";
 import type { Draft, Item, Model } from "../model/items.ts";
+import type { Live } from "../model/live.ts";
 import { parseArguments } from "../model/text.ts";
 import { h, icon, type IconName } from "./dom.ts";
-import { citationLink, MarkdownView, type TextActions } from "./markdown_view.ts";
+import { evidenceRow } from "./evidence.ts";
+import { citationLink, MarkdownView } from "./markdown_view.ts";
+import { childLink, roundRow, type RoundActions } from "./rounds.ts";
 import { toolView } from "./tools.ts";
 
 /** What rows can do. */
-export interface RowActions extends TextActions {
+export interface RowActions extends RoundActions {
   /** Sends the last question again. */
   again(): void;
 }
@@ -19,6 +22,8 @@ export interface RowActions extends TextActions {
 export interface Row<Source> {
   element: HTMLElement;
   update?(source: Source, model: Model): void;
+  /** Shows what runs now; `now` is the time by the page's clock. */
+  tick?(live: Live, now: number): void;
 }
 
 type ItemOf<Type extends Item["type"]> = Extract<Item, { type: Type }>;
@@ -38,6 +43,9 @@ const RENDERERS: Renderers = {
   "llm/retry": (item) => note("warning", `${item.failure.message}. Asking again (${item.retry} of ${item.maxRetries}).`),
   "message/outcome": (item) => note("warning", `Not asked: ${item.text} (${item.reason})`),
   "surface/replace": () => note("spark", "Earlier messages were shortened for the model."),
+  "deliberation/started": (item, _model, actions) => roundRow(item, actions),
+  "evidence/checked": (item, _model, actions) => ({ element: evidenceRow(item, actions) }),
+  "session/end-seed": () => note("fork", "What stands above was inherited; from here on this agent works by itself."),
   "session/model": (item) => note("spark", `From here on: ${item.model.provider}/${item.model.model}`),
   "turn/end": (item, _model, actions) => {
     const told = tellEnd(item.reason);
@@ -59,7 +67,7 @@ export function itemRow(item: Item, model: Model, actions: RowActions): Row<Item
 
 /** Whether an item has a row. With which model a session begins is shown where a person types. */
 export function isShown(item: Item, hasRowsBefore: boolean): boolean {
-  return item.type in RENDERERS && (hasRowsBefore || item.type !== "session/model");
+  return item.type in RENDERERS && (hasRowsBefore || (item.type !== "session/model" && item.type !== "session/end-seed"));
 }
 
 /** A row for a block that is being written. It looks like the item that will take its place. */
@@ -83,6 +91,7 @@ function toolRow(item: ItemOf<"tool/call">, model: Model, actions: RowActions): 
   const args = parseArguments(item.arguments);
   const subject = args ? view.subject(args) : item.arguments;
   const outcome = h("span", { class: "outcome" });
+  const found = h("div", {});
   const body = h("div", { class: "tool-body" });
   const summary = h("summary", { title: `${item.name} ${item.arguments}`.slice(0, 600) }, icon("chevron"), icon(view.icon));
   summary.append(h("span", { class: "verb" }, view.verb), h("span", { class: view.isPath ? "subject path" : "subject" }, h("bdi", {}, subject)), outcome);
@@ -90,21 +99,41 @@ function toolRow(item: ItemOf<"tool/call">, model: Model, actions: RowActions): 
   let result: ItemOf<"tool/result"> | undefined;
   // A result may be long: it is built when it is first looked at.
   const fill = (): void => {
-    if (element.open && result && body.childElementCount === 0) body.append(showResult(item.name, result, actions));
+    if (!element.open) return;
+    if (body.childElementCount === 0) {
+      const asked = args && attempt(() => view.asked?.(args, actions));
+      body.append(...(asked ? [asked] : []), found);
+    }
+    if (result && found.childElementCount === 0) found.append(showResult(item.name, result, actions));
   };
   element.addEventListener("toggle", fill);
+  let child: string | undefined;
+  let words = "";
+  const tell = (): void => {
+    const drawing = result && !result.isError ? attempt(() => view.drawing?.(result?.value)) : undefined;
+    const open = child === undefined ? [] : [childLink(child, subject, actions)];
+    outcome.replaceChildren(...(drawing ? [drawing] : []), words, ...open);
+  };
   const update = (call: ItemOf<"tool/call">, now: Model): void => {
     const answered = now.items[call.result ?? -1];
     result = answered?.type === "tool/result" ? answered : undefined;
     element.classList.toggle("running", !result && now.inTurn);
     element.classList.toggle("failed", result?.isError === true);
-    const drawing = result && !result.isError ? attempt(() => view.drawing?.(result?.value)) : undefined;
-    const words = result ? tellResult(item.name, result) : now.inTurn ? "…" : "no result";
-    outcome.replaceChildren(...(drawing ? [drawing] : []), words);
+    child = (result && attempt(() => view.child?.(result?.value))) ?? child;
+    words = result ? tellResult(item.name, result) : now.inTurn ? "…" : "no result";
+    tell();
     fill();
   };
   update(item, model);
-  return { element, update };
+  if (!view.child) return { element, update };
+  // Its log says which session it was once it is over; until then it goes by its name.
+  const tick = ({ children }: Live): void => {
+    const [known, ...others] = children.filter(({ label }) => label === subject);
+    if (result || child !== undefined || !known || others.length > 0) return;
+    child = known.childSessionId;
+    tell();
+  };
+  return { element, update, tick };
 }
 
 function draftCallRow(draft: Draft): Row<Draft> {
@@ -114,7 +143,7 @@ function draftCallRow(draft: Draft): Row<Draft> {
 }
 
 function showResult(name: string, result: ItemOf<"tool/result">, actions: RowActions): Node {
-  const shaped = result.isError || result.value === undefined ? undefined : attempt(() => toolView(name).body?.(result.value, actions));
+  const shaped = result.isError || result.value === undefined ? undefined : attempt(() => toolView(name).body?.(result.value, actions, result.text));
   return shaped ?? h("pre", {}, result.text);
 }
 

@@ -1,8 +1,8 @@
 /** How calls of tools are shown: one entry for each tool. A tool without an entry shows its name and arguments. */
-import type { GlobValue, GrepValue, ReadValue } from "#protocol";
+import type { GlobValue, GrepValue, PacketItem, ReadValue } from "#protocol";
 import { h, type IconName } from "./dom.ts";
 import { extent } from "./drawings.ts";
-import { citationLink, type TextActions } from "./markdown_view.ts";
+import { citationLink, MarkdownView, type TextActions } from "./markdown_view.ts";
 
 /** How calls of one tool are shown. */
 export interface ToolView {
@@ -18,13 +18,23 @@ export interface ToolView {
   /** The same as a drawing, for the eye. */
   drawing?(value: unknown): Node | undefined;
   /** Its result in the tool's own shape; absent: as the text that the model read. */
-  body?(value: unknown, actions: TextActions): Node | undefined;
+  body?(value: unknown, actions: TextActions, text: string): Node | undefined;
+  /** What was asked, where its subject is only a name for it. */
+  asked?(args: Record<string, unknown>, actions: TextActions): Node | undefined;
+  /** The session of the agent that did it. */
+  child?(value: unknown): string | undefined;
 }
 
 /** The most rows of a result that are built. */
 const MOST_ROWS = 200;
 
 const TOOLS: Record<string, ToolView> = {
+  deliberate: {
+    icon: "fork",
+    verb: "Deliberate",
+    subject: (args) => word(args["goal"]),
+    outcome: () => undefined,
+  },
   glob: {
     icon: "list",
     verb: "List",
@@ -67,12 +77,37 @@ const TOOLS: Record<string, ToolView> = {
       return rows(lines.map(({ number, text }) => [citationLink(String(number), { path, line: number }, actions), ` ${text}`]));
     },
   },
+  structured_output: {
+    icon: "check",
+    verb: "Hand in",
+    subject: (args) => word(args["status"]).replaceAll("_", " "),
+    outcome: () => undefined,
+    asked: (args, actions) => {
+      const items = (args["items"] ?? []) as PacketItem[];
+      return h("div", {}, ...items.map(({ content }) => markdown(content, actions)));
+    },
+  },
+  subagent: {
+    icon: "agent",
+    verb: "Subagent",
+    subject: (args) => word(args["description"]),
+    outcome: () => undefined,
+    asked: (args, actions) => h("div", { class: "asked" }, markdown(word(args["prompt"]), actions)),
+    body: (_value, actions, text) => markdown(text, actions),
+    child: (value) => (value as { childSessionId?: string }).childSessionId,
+  },
 };
 
 /** How calls of a tool of that name are shown. */
 export function toolView(name: string): ToolView {
   const known = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
   return known ?? { icon: "spark", verb: name, subject: (args) => JSON.stringify(args), outcome: () => undefined };
+}
+
+function markdown(text: string, actions: TextActions): Node {
+  const view = new MarkdownView(actions);
+  view.show(text);
+  return view.element;
 }
 
 function rows(lines: (Node | (Node | string)[])[]): Node {

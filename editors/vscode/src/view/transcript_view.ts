@@ -1,5 +1,6 @@
 /** The list of rows, kept in step with the model: a row is built once, and touched again only when its source is another. */
 import type { Draft, Item, Model } from "../model/items.ts";
+import type { Live } from "../model/live.ts";
 import { h } from "./dom.ts";
 import { draftRow, isShown, itemRow, type Row, type RowActions } from "./renderers.ts";
 
@@ -40,6 +41,11 @@ export class TranscriptView {
       next = next.nextSibling;
       gone.remove();
     }
+  }
+
+  /** Shows in the rows what runs now. */
+  tick(live: Live, now: number): void {
+    for (const { row } of this.shown.values()) row.tick?.(live, now);
   }
 
   private rowOf(of: Source, shown: Shown | undefined, model: Model, isAll: boolean): Shown | undefined {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dsh_protocol::content::ContentBlock;
-use dsh_protocol::ids::SessionId;
+use dsh_protocol::ids::{CallId, SessionId};
 use dsh_protocol::subagent::ToolFilter;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -38,6 +38,8 @@ pub struct StartRequest {
     pub max_depth: Option<u32>,
     /// A short name for people.
     pub label: Option<String>,
+    /// The tool call with which the parent asked for it.
+    pub call_id: Option<CallId>,
     /// Cancels the child.
     pub cancel: CancellationToken,
 }
@@ -57,6 +59,7 @@ impl StartRequest {
             sections: Vec::new(),
             max_depth: None,
             label: None,
+            call_id: None,
             cancel: CancellationToken::new(),
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dsh_protocol::content::ContentBlock;
-use dsh_protocol::ids::SessionId;
+use dsh_protocol::ids::{CallId, SessionId};
 use dsh_protocol::notifications::Notification;
 use dsh_protocol::session::Totals;
 use dsh_protocol::subagent::{StopReason, SubagentFinished, SubagentStarted};
@@ -56,6 +56,7 @@ pub struct Run {
     parent: SessionId,
     provider: String,
     label: Option<String>,
+    call_id: Option<CallId>,
     child: Option<Box<dyn SubagentRun>>,
     child_session_id: SessionId,
     degraded: Vec<String>,
@@ -69,7 +70,7 @@ impl Run {
         host: Arc<Host>,
         parent: SessionId,
         provider: String,
-        label: Option<String>,
+        (label, call_id): (Option<String>, Option<CallId>),
         child: Box<dyn SubagentRun>,
     ) -> Self {
         let child_session_id = child.child_session_id().clone();
@@ -78,6 +79,7 @@ impl Run {
             child_session_id: child_session_id.clone(),
             provider: provider.clone(),
             label: label.clone(),
+            call_id: call_id.clone(),
         }));
         let (degraded, log) = (child.degraded(), child.log());
         Self {
@@ -85,6 +87,7 @@ impl Run {
             parent,
             provider,
             label,
+            call_id,
             child: Some(child),
             child_session_id,
             degraded,
@@ -143,6 +146,7 @@ impl Run {
             child_session_id: self.child_session_id.clone(),
             provider: self.provider.clone(),
             label: self.label.clone(),
+            call_id: self.call_id.clone(),
             stop_reason,
             text: text.filter(|text| !text.is_empty()),
         }));

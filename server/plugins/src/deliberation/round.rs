@@ -60,6 +60,7 @@ impl Round {
             step: at.map(|at| at.step),
             call_id: self.caller.as_ref().map(|caller| caller.call_id.clone()),
             by: if self.caller.is_some() { RoundBy::Model } else { RoundBy::User },
+            goal: Some(self.arguments.goal.clone()),
             branches: self.arguments.branches.iter().map(plan).collect(),
         })
     }
