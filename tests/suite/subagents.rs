@@ -128,7 +128,7 @@ fn a_subagent_works_in_a_session_of_its_own_and_its_answer_comes_back() {
         started,
         json!({
             "parentSessionId": "s", "childSessionId": child, "provider": "spawn",
-            "label": "a small task",
+            "label": "a small task", "callId": "call-subagent",
         })
     );
     let finished = client.notification("subagent/finished", |_| true);
