@@ -77,6 +77,7 @@ impl Bench {
             config: config.clone(),
             host,
             agents,
+            sessions: kernel.get(&SESSIONS).unwrap(),
             subagents: Arc::clone(&subagents),
             tools: Arc::clone(&tools),
             files: kernel.get(&FS),
