@@ -905,6 +905,86 @@
 --- Whether a reader that does not know the type may pass over it.
 ---@field ignorable? boolean
 
+--- A review of a turn began.
+---@class (exact) dsh.Event.ReviewClaimed
+---@field type "review/claimed"
+--- Place in the log, from 0 without gaps.
+---@field seq integer
+--- Epoch milliseconds.
+---@field time integer
+--- What happened.
+---@field data dsh.ReviewClaimed
+--- How it changes what the model sees; on surface events only.
+---@field surfaceOp? dsh.SurfaceOp
+--- The events that this one was made from.
+---@field sourceEventSeqs? integer[]
+--- Whether a reader that does not know the type may pass over it.
+---@field ignorable? boolean
+
+--- A review's child agent began.
+---@class (exact) dsh.Event.ReviewChild
+---@field type "review/child"
+--- Place in the log, from 0 without gaps.
+---@field seq integer
+--- Epoch milliseconds.
+---@field time integer
+--- What happened.
+---@field data dsh.ReviewChild
+--- How it changes what the model sees; on surface events only.
+---@field surfaceOp? dsh.SurfaceOp
+--- The events that this one was made from.
+---@field sourceEventSeqs? integer[]
+--- Whether a reader that does not know the type may pass over it.
+---@field ignorable? boolean
+
+--- An attempt to review a turn does not count. The turn may be claimed again.
+---@class (exact) dsh.Event.ReviewReleased
+---@field type "review/released"
+--- Place in the log, from 0 without gaps.
+---@field seq integer
+--- Epoch milliseconds.
+---@field time integer
+--- What happened.
+---@field data dsh.ReviewReleased
+--- How it changes what the model sees; on surface events only.
+---@field surfaceOp? dsh.SurfaceOp
+--- The events that this one was made from.
+---@field sourceEventSeqs? integer[]
+--- Whether a reader that does not know the type may pass over it.
+---@field ignorable? boolean
+
+--- A review came out. A second one says that the step that was to take in its notice failed.
+---@class (exact) dsh.Event.ReviewSettled
+---@field type "review/settled"
+--- Place in the log, from 0 without gaps.
+---@field seq integer
+--- Epoch milliseconds.
+---@field time integer
+--- What happened.
+---@field data dsh.ReviewSettled
+--- How it changes what the model sees; on surface events only.
+---@field surfaceOp? dsh.SurfaceOp
+--- The events that this one was made from.
+---@field sourceEventSeqs? integer[]
+--- Whether a reader that does not know the type may pass over it.
+---@field ignorable? boolean
+
+--- A person said something of a review's item. The last one counts.
+---@class (exact) dsh.Event.ReviewItem
+---@field type "review/item"
+--- Place in the log, from 0 without gaps.
+---@field seq integer
+--- Epoch milliseconds.
+---@field time integer
+--- What happened.
+---@field data dsh.ReviewItemChanged
+--- How it changes what the model sees; on surface events only.
+---@field surfaceOp? dsh.SurfaceOp
+--- The events that this one was made from.
+---@field sourceEventSeqs? integer[]
+--- Whether a reader that does not know the type may pass over it.
+---@field ignorable? boolean
+
 --- The session is a subagent's: how it was started. The last one counts.
 ---@class (exact) dsh.Event.SubagentDescriptor
 ---@field type "subagent/descriptor"
@@ -961,6 +1041,11 @@
 ---| dsh.Event.DeliberationStarted
 ---| dsh.Event.DeliberationBranch
 ---| dsh.Event.DeliberationSettled
+---| dsh.Event.ReviewClaimed
+---| dsh.Event.ReviewChild
+---| dsh.Event.ReviewReleased
+---| dsh.Event.ReviewSettled
+---| dsh.Event.ReviewItem
 ---| dsh.Event.SubagentDescriptor
 ---| dsh.Event.EvidenceChecked
 
@@ -1527,6 +1612,15 @@
 --- WHATWG label of the encoding, when it is not UTF-8.
 ---@field encoding? string
 
+--- Why an attempt to review a turn does not count, so that the turn may be claimed again.
+---@alias dsh.ReleaseReason
+---| "provider-not-ready" # The provider of the reviewing child is gone, or cannot do what a review needs.
+---| "projection-over-budget" # The steps are longer than the configured budget.
+---| "projection-image-limit" # The steps hold more images than the configured limit.
+---| "no-completed-step" # No step is complete.
+---| "no-open-turn" # There is no such turn to look at.
+---| "unsupported-content" # The child's model does not take what it would be shown.
+
 --- The word `replace`.
 ---@alias dsh.ReplaceTag
 ---| "replace" # Takes the place of a range.
@@ -1546,6 +1640,194 @@
 ---@field header dsh.Header
 --- Why it was logged.
 ---@field reason dsh.HeaderReason
+
+--- Who asked for a review.
+---@alias dsh.ReviewBy
+---| "auto" # The runtime, at the end of a turn.
+---| "user" # A person.
+
+--- Payload of `review/child`.
+---@class (exact) dsh.ReviewChild
+--- The review.
+---@field reviewId dsh.ReviewId
+--- Its child agent's session.
+---@field childSessionId dsh.SessionId
+
+--- Payload of `review/claimed`.
+---@class (exact) dsh.ReviewClaimed
+--- Names the review.
+---@field reviewId dsh.ReviewId
+--- The turn that is reviewed.
+---@field turn integer
+--- Who asked for it.
+---@field by dsh.ReviewBy
+--- Names the configuration that it runs with: the same one has the same hash.
+---@field configHash string
+--- Seq of the `assistant/message` that it looks at: a draft until the review has come out.
+---@field draftSeq? integer
+
+--- Names a review. Its child agent's session has the same name.
+---@alias dsh.ReviewId string
+
+--- A review that came out.
+---@class (exact) dsh.ReviewInfo
+--- Names the review.
+---@field reviewId dsh.ReviewId
+--- The turn that was reviewed.
+---@field turn integer
+--- Who asked for it.
+---@field by dsh.ReviewBy
+--- How it came out.
+---@field status dsh.ReviewStatus
+--- Whether the session's model was told.
+---@field published boolean
+--- What it found.
+---@field items dsh.ReviewItem[]
+--- Its child agent's session.
+---@field childSessionId? dsh.SessionId
+--- When it came out, in epoch milliseconds.
+---@field settledAt integer
+
+--- An item of a review, and where it stands.
+---@class (exact) dsh.ReviewItem
+--- What it contributes.
+---@field kind dsh.ItemKind
+--- How sure the child says that it is.
+---@field certainty dsh.Certainty
+--- The statement.
+---@field content string
+--- Where it stands in the workspace.
+---@field refs? dsh.FileRef[]
+--- Where it stands with the person who reads it.
+---@field state dsh.ReviewItemState
+
+--- Payload of `review/item`.
+---@class (exact) dsh.ReviewItemChanged
+--- The review.
+---@field reviewId dsh.ReviewId
+--- Which of its items, counted from 0.
+---@field index integer
+--- Where it stands from now on.
+---@field state dsh.ReviewItemState
+
+--- Where an item of a review stands with the person who reads it.
+---@alias dsh.ReviewItemState
+---| "open" # Nobody has said anything about it.
+---| "accepted" # It was taken for right.
+---| "dismissed" # It was set aside.
+
+--- Params of `review/list`.
+---@class (exact) dsh.ReviewListParams
+--- The session.
+---@field sessionId dsh.SessionId
+
+--- Result of `review/list`.
+---@class (exact) dsh.ReviewListResult
+--- The reviews that came out, in the order in which they began.
+---@field reviews dsh.ReviewInfo[]
+
+--- Params of `review/notice`.
+---@class (exact) dsh.ReviewNotice
+--- The session.
+---@field sessionId dsh.SessionId
+--- Seq of the event that says so.
+---@field seq integer
+--- The review.
+---@field reviewId dsh.ReviewId
+--- The turn that was reviewed.
+---@field turn integer
+--- How it came out.
+---@field status dsh.ReviewStatus
+--- Whether the session's model is told.
+---@field published boolean
+--- What it found: claims of a child agent that nobody has verified.
+---@field items dsh.PacketItem[]
+--- Why there is no packet, or why it was not taken in.
+---@field reason? dsh.ReviewReason
+
+--- Why a review has no packet, or its packet was not taken in.
+---@alias dsh.ReviewReason
+---| "aborted" # The child was cancelled.
+---| "error" # The child ended in an error.
+---| "max-tokens" # The child's answer was cut at its model's limit.
+---| "refusal" # The child refused.
+---| "timeout" # The child did not answer in time.
+---| "startup-error" # The child could not be started.
+---| "infrastructure-error" # What runs the child broke.
+---| "no-completed-step" # No step was complete.
+---| "unsupported-content" # The child's model does not take what it would be shown.
+---| "projection-image-limit" # The steps hold more images than the configured limit.
+---| "projection-over-budget" # The steps are longer than the configured budget.
+---| "invalid-history-window" # There was no such turn to look at.
+---| "missing-structured-result" # The child ended without a packet.
+---| "invalid-structured-result" # What the child handed in is no packet of its role.
+---| "interrupted" # The server stopped before the review came out.
+---| "notice-step-failed" # The packet was found, and the step that was to take it in failed: the answer before it stands.
+
+--- Payload of `review/released`.
+---@class (exact) dsh.ReviewReleased
+--- The review.
+---@field reviewId dsh.ReviewId
+--- The turn that it was to review.
+---@field turn integer
+--- Why it does not count.
+---@field reason dsh.ReleaseReason
+
+--- Params of `review/setItem`.
+---@class (exact) dsh.ReviewSetItemParams
+--- The review.
+---@field reviewId dsh.ReviewId
+--- Which of its items, counted from 0.
+---@field index integer
+--- Where the item stands from now on.
+---@field state dsh.ReviewItemState
+
+--- Payload of `review/settled`.
+---@class (exact) dsh.ReviewSettled
+--- The review.
+---@field reviewId dsh.ReviewId
+--- The turn that was reviewed.
+---@field turn integer
+--- How it came out.
+---@field status dsh.ReviewStatus
+--- Whether the session's model is told.
+---@field published boolean
+--- Why there is no packet, or why it was not taken in.
+---@field reason? dsh.ReviewReason
+--- What was found.
+---@field items? dsh.PacketItem[]
+--- Seq of the `assistant/message` that was reviewed.
+---@field draftSeq? integer
+
+--- Params of `review/start`.
+---@class (exact) dsh.ReviewStartParams
+--- The session, which must be idle.
+---@field sessionId dsh.SessionId
+--- Whether an update joins the session's inbox as a notice, which wakes nobody.
+---@field publish? boolean
+
+--- Result of `review/start`.
+---@class (exact) dsh.ReviewStartResult
+--- Names the review. What it finds comes as `review/notice`.
+---@field reviewId dsh.ReviewId
+
+--- Params of `review/started`.
+---@class (exact) dsh.ReviewStarted
+--- The session.
+---@field sessionId dsh.SessionId
+--- Seq of the event that says so.
+---@field seq integer
+--- Names the review.
+---@field reviewId dsh.ReviewId
+--- The turn that is reviewed.
+---@field turn integer
+
+--- How a review came out.
+---@alias dsh.ReviewStatus
+---| "update" # It found something that matters.
+---| "no_update" # It found nothing that matters.
+---| "failed" # It has no packet; its reason says why.
+---| "cancelled" # It was cancelled, with its turn or by whoever asked for it.
 
 --- Who speaks in a message.
 ---@alias dsh.Role
@@ -1895,6 +2177,8 @@
 ---@field plugin string
 --- What sort of text it is.
 ---@field form? string
+--- A line about it for people, at most 120 characters.
+---@field summary? string
 
 --- A model.
 ---@class (exact) dsh.Source.Model
@@ -2253,6 +2537,12 @@
 ---@field ["model/list"] { params: dsh.ModelListParams, result: dsh.ModelListResult }
 --- Lists the rows of a workspace folder: where each plugin stands, what it waits for, why it failed.
 ---@field ["plugin/list"] { params: dsh.PluginListParams, result: dsh.PluginListResult }
+--- Lists the reviews of a session that came out, with where their items stand.
+---@field ["review/list"] { params: dsh.ReviewListParams, result: dsh.ReviewListResult }
+--- Says where an item of a review stands.
+---@field ["review/setItem"] { params: dsh.ReviewSetItemParams, result: dsh.NoParams }
+--- Reviews the last completed turn of an idle session. Answers when the review has begun.
+---@field ["review/start"] { params: dsh.ReviewStartParams, result: dsh.ReviewStartResult }
 --- Tells what the server is and does.
 ---@field ["server/status"] { params: dsh.NoParams, result: dsh.ServerStatusResult }
 --- Stops the running turn and drops what is queued.
@@ -2298,6 +2588,10 @@
 ---@field ["deliberate/started"] dsh.DeliberateStarted
 --- The claims of an answer were checked against the workspace. A subscriber gets it right after its event.
 ---@field ["evidence/checked"] dsh.EvidenceNotice
+--- A review came out, unless it was cancelled. A subscriber gets it right after its event.
+---@field ["review/notice"] dsh.ReviewNotice
+--- A review of a turn began. A subscriber gets it right after its event.
+---@field ["review/started"] dsh.ReviewStarted
 --- To subscribers: the replay is over, what follows is live.
 ---@field ["session/caughtUp"] dsh.SessionCaughtUp
 --- A session was created, changed its summary, or was removed.
@@ -2359,6 +2653,16 @@
 ---@field ["deliberation/branch"] dsh.DeliberationBranch
 --- Every branch of a round came out.
 ---@field ["deliberation/settled"] dsh.DeliberationSettled
+--- A review of a turn began.
+---@field ["review/claimed"] dsh.ReviewClaimed
+--- A review's child agent began.
+---@field ["review/child"] dsh.ReviewChild
+--- An attempt to review a turn does not count. The turn may be claimed again.
+---@field ["review/released"] dsh.ReviewReleased
+--- A review came out. A second one says that the step that was to take in its notice failed.
+---@field ["review/settled"] dsh.ReviewSettled
+--- A person said something of a review's item. The last one counts.
+---@field ["review/item"] dsh.ReviewItemChanged
 --- The session is a subagent's: how it was started. The last one counts.
 ---@field ["subagent/descriptor"] dsh.SubagentDescriptor
 --- The claims of an answer were checked against the workspace.
@@ -2383,6 +2687,9 @@ local Client = {}
 ---@overload fun(self: dsh.Client, method: "deliberate/start", params: dsh.DeliberateStartParams, reply: fun(error?: dsh.RpcError, result?: dsh.DeliberateStartResult))
 ---@overload fun(self: dsh.Client, method: "model/list", params: dsh.ModelListParams, reply: fun(error?: dsh.RpcError, result?: dsh.ModelListResult))
 ---@overload fun(self: dsh.Client, method: "plugin/list", params: dsh.PluginListParams, reply: fun(error?: dsh.RpcError, result?: dsh.PluginListResult))
+---@overload fun(self: dsh.Client, method: "review/list", params: dsh.ReviewListParams, reply: fun(error?: dsh.RpcError, result?: dsh.ReviewListResult))
+---@overload fun(self: dsh.Client, method: "review/setItem", params: dsh.ReviewSetItemParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
+---@overload fun(self: dsh.Client, method: "review/start", params: dsh.ReviewStartParams, reply: fun(error?: dsh.RpcError, result?: dsh.ReviewStartResult))
 ---@overload fun(self: dsh.Client, method: "server/status", params: dsh.NoParams, reply: fun(error?: dsh.RpcError, result?: dsh.ServerStatusResult))
 ---@overload fun(self: dsh.Client, method: "session/cancel", params: dsh.SessionCancelParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionCancelResult))
 ---@overload fun(self: dsh.Client, method: "session/events", params: dsh.SessionEventsParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionEventsResult))
@@ -2403,7 +2710,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "9dddc33b01c5938d1cf1457290911fb72fd0c95a4a3d861f2cdf11397086e0cc",
+  schema_hash = "185d8e97957c416003c1e27a4a563212d2f391121e99bd7734b196fca69dc38c",
   methods = {
     "initialize",
     "shutdown",
@@ -2419,6 +2726,9 @@ return {
     "deliberate/start",
     "model/list",
     "plugin/list",
+    "review/list",
+    "review/setItem",
+    "review/start",
     "server/status",
     "session/cancel",
     "session/events",
@@ -2442,6 +2752,8 @@ return {
     "deliberate/result",
     "deliberate/started",
     "evidence/checked",
+    "review/notice",
+    "review/started",
     "session/caughtUp",
     "session/changed",
     "session/event",
@@ -2473,6 +2785,11 @@ return {
     "deliberation/started",
     "deliberation/branch",
     "deliberation/settled",
+    "review/claimed",
+    "review/child",
+    "review/released",
+    "review/settled",
+    "review/item",
     "subagent/descriptor",
     "evidence/checked",
   },

@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "9dddc33b01c5938d1cf1457290911fb72fd0c95a4a3d861f2cdf11397086e0cc";
+export const SCHEMA_HASH = "185d8e97957c416003c1e27a4a563212d2f391121e99bd7734b196fca69dc38c";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -36,6 +36,12 @@ export interface Methods {
   "model/list": { params: ModelListParams; result: ModelListResult };
   /** Lists the rows of a workspace folder: where each plugin stands, what it waits for, why it failed. */
   "plugin/list": { params: PluginListParams; result: PluginListResult };
+  /** Lists the reviews of a session that came out, with where their items stand. */
+  "review/list": { params: ReviewListParams; result: ReviewListResult };
+  /** Says where an item of a review stands. */
+  "review/setItem": { params: ReviewSetItemParams; result: NoParams };
+  /** Reviews the last completed turn of an idle session. Answers when the review has begun. */
+  "review/start": { params: ReviewStartParams; result: ReviewStartResult };
   /** Tells what the server is and does. */
   "server/status": { params: NoParams; result: ServerStatusResult };
   /** Stops the running turn and drops what is queued. */
@@ -82,6 +88,10 @@ export interface Notifications {
   "deliberate/started": { params: DeliberateStarted };
   /** The claims of an answer were checked against the workspace. A subscriber gets it right after its event. */
   "evidence/checked": { params: EvidenceNotice };
+  /** A review came out, unless it was cancelled. A subscriber gets it right after its event. */
+  "review/notice": { params: ReviewNotice };
+  /** A review of a turn began. A subscriber gets it right after its event. */
+  "review/started": { params: ReviewStarted };
   /** To subscribers: the replay is over, what follows is live. */
   "session/caughtUp": { params: SessionCaughtUp };
   /** A session was created, changed its summary, or was removed. */
@@ -144,6 +154,16 @@ export interface Events {
   "deliberation/branch": DeliberationBranch;
   /** Every branch of a round came out. */
   "deliberation/settled": DeliberationSettled;
+  /** A review of a turn began. */
+  "review/claimed": ReviewClaimed;
+  /** A review's child agent began. */
+  "review/child": ReviewChild;
+  /** An attempt to review a turn does not count. The turn may be claimed again. */
+  "review/released": ReviewReleased;
+  /** A review came out. A second one says that the step that was to take in its notice failed. */
+  "review/settled": ReviewSettled;
+  /** A person said something of a review's item. The last one counts. */
+  "review/item": ReviewItemChanged;
   /** The session is a subagent's: how it was started. The last one counts. */
   "subagent/descriptor": SubagentDescriptor;
   /** The claims of an answer were checked against the workspace. */
@@ -1126,6 +1146,86 @@ export type Event =
     /** Whether a reader that does not know the type may pass over it. */
     ignorable?: boolean;
   }
+  /** A review of a turn began. */
+  | {
+    type: "review/claimed";
+    /** Place in the log, from 0 without gaps. */
+    seq: number;
+    /** Epoch milliseconds. */
+    time: number;
+    /** What happened. */
+    data: ReviewClaimed;
+    /** How it changes what the model sees; on surface events only. */
+    surfaceOp?: SurfaceOp;
+    /** The events that this one was made from. */
+    sourceEventSeqs?: number[];
+    /** Whether a reader that does not know the type may pass over it. */
+    ignorable?: boolean;
+  }
+  /** A review's child agent began. */
+  | {
+    type: "review/child";
+    /** Place in the log, from 0 without gaps. */
+    seq: number;
+    /** Epoch milliseconds. */
+    time: number;
+    /** What happened. */
+    data: ReviewChild;
+    /** How it changes what the model sees; on surface events only. */
+    surfaceOp?: SurfaceOp;
+    /** The events that this one was made from. */
+    sourceEventSeqs?: number[];
+    /** Whether a reader that does not know the type may pass over it. */
+    ignorable?: boolean;
+  }
+  /** An attempt to review a turn does not count. The turn may be claimed again. */
+  | {
+    type: "review/released";
+    /** Place in the log, from 0 without gaps. */
+    seq: number;
+    /** Epoch milliseconds. */
+    time: number;
+    /** What happened. */
+    data: ReviewReleased;
+    /** How it changes what the model sees; on surface events only. */
+    surfaceOp?: SurfaceOp;
+    /** The events that this one was made from. */
+    sourceEventSeqs?: number[];
+    /** Whether a reader that does not know the type may pass over it. */
+    ignorable?: boolean;
+  }
+  /** A review came out. A second one says that the step that was to take in its notice failed. */
+  | {
+    type: "review/settled";
+    /** Place in the log, from 0 without gaps. */
+    seq: number;
+    /** Epoch milliseconds. */
+    time: number;
+    /** What happened. */
+    data: ReviewSettled;
+    /** How it changes what the model sees; on surface events only. */
+    surfaceOp?: SurfaceOp;
+    /** The events that this one was made from. */
+    sourceEventSeqs?: number[];
+    /** Whether a reader that does not know the type may pass over it. */
+    ignorable?: boolean;
+  }
+  /** A person said something of a review's item. The last one counts. */
+  | {
+    type: "review/item";
+    /** Place in the log, from 0 without gaps. */
+    seq: number;
+    /** Epoch milliseconds. */
+    time: number;
+    /** What happened. */
+    data: ReviewItemChanged;
+    /** How it changes what the model sees; on surface events only. */
+    surfaceOp?: SurfaceOp;
+    /** The events that this one was made from. */
+    sourceEventSeqs?: number[];
+    /** Whether a reader that does not know the type may pass over it. */
+    ignorable?: boolean;
+  }
   /** The session is a subagent's: how it was started. The last one counts. */
   | {
     type: "subagent/descriptor";
@@ -1793,6 +1893,21 @@ export interface ReadValue {
   encoding?: string;
 }
 
+/** Why an attempt to review a turn does not count, so that the turn may be claimed again. */
+export type ReleaseReason =
+  /** The provider of the reviewing child is gone, or cannot do what a review needs. */
+  | "provider-not-ready"
+  /** The steps are longer than the configured budget. */
+  | "projection-over-budget"
+  /** The steps hold more images than the configured limit. */
+  | "projection-image-limit"
+  /** No step is complete. */
+  | "no-completed-step"
+  /** There is no such turn to look at. */
+  | "no-open-turn"
+  /** The child's model does not take what it would be shown. */
+  | "unsupported-content";
+
 /** The word `replace`. */
 export type ReplaceTag =
   /** Takes the place of a range. */
@@ -1815,6 +1930,233 @@ export interface RequestHeader {
   /** Why it was logged. */
   reason: HeaderReason;
 }
+
+/** Who asked for a review. */
+export type ReviewBy =
+  /** The runtime, at the end of a turn. */
+  | "auto"
+  /** A person. */
+  | "user";
+
+/** Payload of `review/child`. */
+export interface ReviewChild {
+  /** The review. */
+  reviewId: ReviewId;
+  /** Its child agent's session. */
+  childSessionId: SessionId;
+}
+
+/** Payload of `review/claimed`. */
+export interface ReviewClaimed {
+  /** Names the review. */
+  reviewId: ReviewId;
+  /** The turn that is reviewed. */
+  turn: number;
+  /** Who asked for it. */
+  by: ReviewBy;
+  /** Names the configuration that it runs with: the same one has the same hash. */
+  configHash: string;
+  /** Seq of the `assistant/message` that it looks at: a draft until the review has come out. */
+  draftSeq?: number;
+}
+
+/** Names a review. Its child agent's session has the same name. */
+export type ReviewId = string;
+
+/** A review that came out. */
+export interface ReviewInfo {
+  /** Names the review. */
+  reviewId: ReviewId;
+  /** The turn that was reviewed. */
+  turn: number;
+  /** Who asked for it. */
+  by: ReviewBy;
+  /** How it came out. */
+  status: ReviewStatus;
+  /** Whether the session's model was told. */
+  published: boolean;
+  /** What it found. */
+  items: ReviewItem[];
+  /** Its child agent's session. */
+  childSessionId?: SessionId;
+  /** When it came out, in epoch milliseconds. */
+  settledAt: number;
+}
+
+/** An item of a review, and where it stands. */
+export interface ReviewItem {
+  /** What it contributes. */
+  kind: ItemKind;
+  /** How sure the child says that it is. */
+  certainty: Certainty;
+  /** The statement. */
+  content: string;
+  /** Where it stands in the workspace. */
+  refs?: FileRef[];
+  /** Where it stands with the person who reads it. */
+  state: ReviewItemState;
+}
+
+/** Payload of `review/item`. */
+export interface ReviewItemChanged {
+  /** The review. */
+  reviewId: ReviewId;
+  /** Which of its items, counted from 0. */
+  index: number;
+  /** Where it stands from now on. */
+  state: ReviewItemState;
+}
+
+/** Where an item of a review stands with the person who reads it. */
+export type ReviewItemState =
+  /** Nobody has said anything about it. */
+  | "open"
+  /** It was taken for right. */
+  | "accepted"
+  /** It was set aside. */
+  | "dismissed";
+
+/** Params of `review/list`. */
+export interface ReviewListParams {
+  /** The session. */
+  sessionId: SessionId;
+}
+
+/** Result of `review/list`. */
+export interface ReviewListResult {
+  /** The reviews that came out, in the order in which they began. */
+  reviews: ReviewInfo[];
+}
+
+/** Params of `review/notice`. */
+export interface ReviewNotice {
+  /** The session. */
+  sessionId: SessionId;
+  /** Seq of the event that says so. */
+  seq: number;
+  /** The review. */
+  reviewId: ReviewId;
+  /** The turn that was reviewed. */
+  turn: number;
+  /** How it came out. */
+  status: ReviewStatus;
+  /** Whether the session's model is told. */
+  published: boolean;
+  /** What it found: claims of a child agent that nobody has verified. */
+  items: PacketItem[];
+  /** Why there is no packet, or why it was not taken in. */
+  reason?: ReviewReason;
+}
+
+/** Why a review has no packet, or its packet was not taken in. */
+export type ReviewReason =
+  /** The child was cancelled. */
+  | "aborted"
+  /** The child ended in an error. */
+  | "error"
+  /** The child's answer was cut at its model's limit. */
+  | "max-tokens"
+  /** The child refused. */
+  | "refusal"
+  /** The child did not answer in time. */
+  | "timeout"
+  /** The child could not be started. */
+  | "startup-error"
+  /** What runs the child broke. */
+  | "infrastructure-error"
+  /** No step was complete. */
+  | "no-completed-step"
+  /** The child's model does not take what it would be shown. */
+  | "unsupported-content"
+  /** The steps hold more images than the configured limit. */
+  | "projection-image-limit"
+  /** The steps are longer than the configured budget. */
+  | "projection-over-budget"
+  /** There was no such turn to look at. */
+  | "invalid-history-window"
+  /** The child ended without a packet. */
+  | "missing-structured-result"
+  /** What the child handed in is no packet of its role. */
+  | "invalid-structured-result"
+  /** The server stopped before the review came out. */
+  | "interrupted"
+  /** The packet was found, and the step that was to take it in failed: the answer before it stands. */
+  | "notice-step-failed";
+
+/** Payload of `review/released`. */
+export interface ReviewReleased {
+  /** The review. */
+  reviewId: ReviewId;
+  /** The turn that it was to review. */
+  turn: number;
+  /** Why it does not count. */
+  reason: ReleaseReason;
+}
+
+/** Params of `review/setItem`. */
+export interface ReviewSetItemParams {
+  /** The review. */
+  reviewId: ReviewId;
+  /** Which of its items, counted from 0. */
+  index: number;
+  /** Where the item stands from now on. */
+  state: ReviewItemState;
+}
+
+/** Payload of `review/settled`. */
+export interface ReviewSettled {
+  /** The review. */
+  reviewId: ReviewId;
+  /** The turn that was reviewed. */
+  turn: number;
+  /** How it came out. */
+  status: ReviewStatus;
+  /** Whether the session's model is told. */
+  published: boolean;
+  /** Why there is no packet, or why it was not taken in. */
+  reason?: ReviewReason;
+  /** What was found. */
+  items?: PacketItem[];
+  /** Seq of the `assistant/message` that was reviewed. */
+  draftSeq?: number;
+}
+
+/** Params of `review/start`. */
+export interface ReviewStartParams {
+  /** The session, which must be idle. */
+  sessionId: SessionId;
+  /** Whether an update joins the session's inbox as a notice, which wakes nobody. */
+  publish?: boolean;
+}
+
+/** Result of `review/start`. */
+export interface ReviewStartResult {
+  /** Names the review. What it finds comes as `review/notice`. */
+  reviewId: ReviewId;
+}
+
+/** Params of `review/started`. */
+export interface ReviewStarted {
+  /** The session. */
+  sessionId: SessionId;
+  /** Seq of the event that says so. */
+  seq: number;
+  /** Names the review. */
+  reviewId: ReviewId;
+  /** The turn that is reviewed. */
+  turn: number;
+}
+
+/** How a review came out. */
+export type ReviewStatus =
+  /** It found something that matters. */
+  | "update"
+  /** It found nothing that matters. */
+  | "no_update"
+  /** It has no packet; its reason says why. */
+  | "failed"
+  /** It was cancelled, with its turn or by whoever asked for it. */
+  | "cancelled";
 
 /** Who speaks in a message. */
 export type Role =
@@ -2216,6 +2558,8 @@ export type Source =
     plugin: string;
     /** What sort of text it is. */
     form?: string;
+    /** A line about it for people, at most 120 characters. */
+    summary?: string;
   }
   /** A model. */
   | {

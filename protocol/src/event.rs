@@ -187,6 +187,16 @@ events! {
     "deliberation/branch" DeliberationBranch(DeliberationBranch);
     /// Every branch of a round came out.
     "deliberation/settled" DeliberationSettled(DeliberationSettled);
+    /// A review of a turn began.
+    "review/claimed" ReviewClaimed(ReviewClaimed);
+    /// A review's child agent began.
+    "review/child" ReviewChild(ReviewChild);
+    /// An attempt to review a turn does not count. The turn may be claimed again.
+    "review/released" ReviewReleased(ReviewReleased);
+    /// A review came out. A second one says that the step that was to take in its notice failed.
+    "review/settled" ReviewSettled(ReviewSettled);
+    /// A person said something of a review's item. The last one counts.
+    "review/item" ReviewItemChanged(ReviewItemChanged);
     /// The session is a subagent's: how it was started. The last one counts.
     "subagent/descriptor" SubagentDescriptor(SubagentDescriptor);
     /// The claims of an answer were checked against the workspace.
@@ -207,6 +217,11 @@ impl EventData {
                 | Self::DeliberationStarted(_)
                 | Self::DeliberationBranch(_)
                 | Self::DeliberationSettled(_)
+                | Self::ReviewClaimed(_)
+                | Self::ReviewChild(_)
+                | Self::ReviewReleased(_)
+                | Self::ReviewSettled(_)
+                | Self::ReviewItemChanged(_)
                 | Self::EvidenceChecked(_)
                 | Self::ModelRequest(_)
                 | Self::ModelRetry(_)

@@ -48,6 +48,8 @@ ids! {
     CallId
     /// Names a deliberation round.
     RoundId
+    /// Names a review. Its child agent's session has the same name.
+    ReviewId
 }
 
 impl SessionId {

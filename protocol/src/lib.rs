@@ -15,6 +15,7 @@ pub mod evidence;
 pub mod turn;
 
 pub mod deliberation;
+pub mod review;
 
 pub mod error;
 pub mod methods;

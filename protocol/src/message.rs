@@ -48,6 +48,9 @@ pub enum Source {
         /// What sort of text it is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         form: Option<String>,
+        /// A line about it for people, at most 120 characters.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
     },
     /// A model.
     Model {

@@ -25,6 +25,9 @@ use crate::params::deliberate::{
 use crate::params::lifecycle::{InitializeParams, InitializeResult, NoParams};
 use crate::params::model::{ModelListParams, ModelListResult};
 use crate::params::plugin::{PluginListParams, PluginListResult};
+use crate::params::review::{
+    ReviewListParams, ReviewListResult, ReviewSetItemParams, ReviewStartParams, ReviewStartResult,
+};
 use crate::params::server::ServerStatusResult;
 use crate::params::session::{
     SessionCancelParams, SessionCancelResult, SessionEventsParams, SessionEventsResult,
@@ -162,6 +165,13 @@ methods! {
 
     /// Lists the rows of a workspace folder: where each plugin stands, what it waits for, why it failed.
     "plugin/list" PluginList(PluginListParams) -> PluginListResult, runs: snapshot;
+
+    /// Lists the reviews of a session that came out, with where their items stand.
+    "review/list" ReviewList(ReviewListParams) -> ReviewListResult, runs: session(session_id);
+    /// Says where an item of a review stands.
+    "review/setItem" ReviewSetItem(ReviewSetItemParams) -> NoParams, runs: snapshot;
+    /// Reviews the last completed turn of an idle session. Answers when the review has begun.
+    "review/start" ReviewStart(ReviewStartParams) -> ReviewStartResult, runs: session(session_id);
 
     /// Tells what the server is and does.
     "server/status" ServerStatus(NoParams) -> ServerStatusResult, runs: snapshot;

@@ -3,11 +3,12 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use crate::deliberation::{BranchOutcome, BranchPlan, BranchState};
+use crate::deliberation::{BranchOutcome, BranchPlan, BranchState, PacketItem};
 use crate::event::Event;
 use crate::evidence::EvidenceFailure;
-use crate::ids::{CallId, RoundId, SessionId};
+use crate::ids::{CallId, ReviewId, RoundId, SessionId};
 use crate::params::config::Problem;
+use crate::review::{ReviewReason, ReviewStatus};
 use crate::session::{SessionInfo, SessionStatus};
 use crate::subagent::{SubagentFinished, SubagentStarted};
 
@@ -62,6 +63,10 @@ notifications! {
     "deliberate/started" DeliberateStarted(DeliberateStarted);
     /// The claims of an answer were checked against the workspace. A subscriber gets it right after its event.
     "evidence/checked" EvidenceChecked(EvidenceNotice);
+    /// A review came out, unless it was cancelled. A subscriber gets it right after its event.
+    "review/notice" ReviewNotice(ReviewNotice);
+    /// A review of a turn began. A subscriber gets it right after its event.
+    "review/started" ReviewStarted(ReviewStarted);
     /// To subscribers: the replay is over, what follows is live.
     "session/caughtUp" SessionCaughtUp(SessionCaughtUp);
     /// A session was created, changed its summary, or was removed.
@@ -222,4 +227,41 @@ pub struct DeliberateResult {
     pub call_id: Option<CallId>,
     /// How each branch came out, in the order in which they were asked for.
     pub outcomes: Vec<BranchOutcome>,
+}
+
+/// Params of `review/started`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewStarted {
+    /// The session.
+    pub session_id: SessionId,
+    /// Seq of the event that says so.
+    pub seq: u64,
+    /// Names the review.
+    pub review_id: ReviewId,
+    /// The turn that is reviewed.
+    pub turn: u64,
+}
+
+/// Params of `review/notice`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewNotice {
+    /// The session.
+    pub session_id: SessionId,
+    /// Seq of the event that says so.
+    pub seq: u64,
+    /// The review.
+    pub review_id: ReviewId,
+    /// The turn that was reviewed.
+    pub turn: u64,
+    /// How it came out.
+    pub status: ReviewStatus,
+    /// Whether the session's model is told.
+    pub published: bool,
+    /// What it found: claims of a child agent that nobody has verified.
+    pub items: Vec<PacketItem>,
+    /// Why there is no packet, or why it was not taken in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<ReviewReason>,
 }

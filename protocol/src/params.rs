@@ -7,6 +7,7 @@ pub mod deliberate;
 pub mod lifecycle;
 pub mod model;
 pub mod plugin;
+pub mod review;
 pub mod server;
 pub mod session;
 pub mod tool;

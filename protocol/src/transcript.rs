@@ -89,6 +89,11 @@ impl Transcript {
             | EventData::DeliberationStarted(_)
             | EventData::DeliberationBranch(_)
             | EventData::DeliberationSettled(_)
+            | EventData::ReviewClaimed(_)
+            | EventData::ReviewChild(_)
+            | EventData::ReviewReleased(_)
+            | EventData::ReviewSettled(_)
+            | EventData::ReviewItemChanged(_)
             | EventData::SubagentDescriptor(_)
             | EventData::Unknown(_) => {}
         }

@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use dsh_agent::agent::{Agent, Cancel, Prompt};
+use dsh_agent::agent::{Agent, Cancel, Notice, Prompt};
 use dsh_agent::agents::{AGENTS, NewSession};
 use dsh_agent::hooks::{
-    EXECUTE, GoOn, HOOKS, PRE_EXECUTE, PRE_STEP, RESULT, Refusal, Rejection, TURN_STOPPING,
+    EXECUTE, GoOn, HOOKS, PRE_EXECUTE, PRE_STEP, RESULT, REVIEW_LEFT, Refusal, Rejection,
+    TURN_STOPPING,
 };
 use dsh_agent::host::{HOST, Host, Observer, time_ordered_ids};
 use dsh_agent::subagents::provider::{PROVIDER_ADDED, PROVIDER_REMOVED};
@@ -132,16 +133,17 @@ fn start_listener(context: Context, _: Value) -> BoxFuture<'static, Result<(), S
         for hook in [PROVIDER_ADDED, PROVIDER_REMOVED] {
             hook.listen(&context, Position::Last, |_| async { Ok(()) })?;
         }
+        REVIEW_LEFT.listen(&context, Position::Last, |_| async { Ok(None) })?;
         TURN_STOPPING.listen(&context, Position::Last, move |event| {
             script.hear(format!("stops after {} rounds", event.rounds));
             let said = prompted.lock().unwrap().clone();
             let insists = said.strip_prefix("insist ").and_then(|times| times.parse().ok());
             let goes_on = insists.is_some_and(|times: u64| event.rounds < times);
-            let go_on = GoOn {
+            let go_on = GoOn::from(Notice {
                 plugin: "listener".to_owned(),
-                form: None,
                 content: vec![ContentBlock::text("Look again.")],
-            };
+                ..Notice::default()
+            });
             async move {
                 if said == "fail at the end" {
                     return Err("told to".to_owned());

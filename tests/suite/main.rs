@@ -37,6 +37,7 @@ mod queue;
 mod random_edits;
 mod registries;
 mod request_bodies;
+mod review;
 mod run;
 mod seams;
 mod subagents;

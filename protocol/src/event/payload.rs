@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::content::{Chunk, ModelFailure, Usage};
-use crate::deliberation::{BranchOutcome, BranchPlan, BranchState, RoundBy};
+use crate::deliberation::{BranchOutcome, BranchPlan, BranchState, PacketItem, RoundBy};
 use crate::evidence::EvidenceFailure;
-use crate::ids::{CallId, MessageId, RoundId, SessionId};
+use crate::ids::{CallId, MessageId, ReviewId, RoundId, SessionId};
 use crate::message::Message;
+use crate::review::{ReleaseReason, ReviewBy, ReviewItemState, ReviewReason, ReviewStatus};
 use crate::session::Header;
 use crate::subagent::ToolFilter;
 use crate::tool::ToolError;
@@ -361,4 +362,78 @@ pub struct DeliberationSettled {
     pub call_id: Option<CallId>,
     /// How each branch came out, in the order in which they were asked for.
     pub outcomes: Vec<BranchOutcome>,
+}
+
+/// Payload of `review/claimed`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewClaimed {
+    /// Names the review.
+    pub review_id: ReviewId,
+    /// The turn that is reviewed.
+    pub turn: u64,
+    /// Who asked for it.
+    pub by: ReviewBy,
+    /// Names the configuration that it runs with: the same one has the same hash.
+    pub config_hash: String,
+    /// Seq of the `assistant/message` that it looks at: a draft until the review has come out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft_seq: Option<u64>,
+}
+
+/// Payload of `review/child`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewChild {
+    /// The review.
+    pub review_id: ReviewId,
+    /// Its child agent's session.
+    pub child_session_id: SessionId,
+}
+
+/// Payload of `review/released`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewReleased {
+    /// The review.
+    pub review_id: ReviewId,
+    /// The turn that it was to review.
+    pub turn: u64,
+    /// Why it does not count.
+    pub reason: ReleaseReason,
+}
+
+/// Payload of `review/settled`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewSettled {
+    /// The review.
+    pub review_id: ReviewId,
+    /// The turn that was reviewed.
+    pub turn: u64,
+    /// How it came out.
+    pub status: ReviewStatus,
+    /// Whether the session's model is told.
+    pub published: bool,
+    /// Why there is no packet, or why it was not taken in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<ReviewReason>,
+    /// What was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<Vec<PacketItem>>,
+    /// Seq of the `assistant/message` that was reviewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft_seq: Option<u64>,
+}
+
+/// Payload of `review/item`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewItemChanged {
+    /// The review.
+    pub review_id: ReviewId,
+    /// Which of its items, counted from 0.
+    pub index: u64,
+    /// Where it stands from now on.
+    pub state: ReviewItemState,
 }

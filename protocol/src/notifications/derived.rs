@@ -3,14 +3,18 @@
 //! They carry their event's `seq`. A subscriber gets one right after its event, in a replay as well; a
 //! connection that has the workspace open and does not subscribe gets it when the event is appended.
 
-use super::{DeliberateResult, DeliberateStarted, EvidenceNotice, Notification};
+use super::{
+    DeliberateResult, DeliberateStarted, EvidenceNotice, Notification, ReviewNotice, ReviewStarted,
+};
 use crate::event::{Event, EventData};
 use crate::ids::SessionId;
+use crate::review::ReviewStatus;
 
 /// Makes the notification of one type of event.
 type Derive = fn(&SessionId, &Event) -> Option<Notification>;
 
-const DERIVED: &[Derive] = &[deliberation_started, deliberation_settled, evidence_checked];
+const DERIVED: &[Derive] =
+    &[deliberation_started, deliberation_settled, evidence_checked, review_claimed, review_settled];
 
 impl Notification {
     /// The notification that goes out beside an event of a session's log, if its type has one.
@@ -50,5 +54,33 @@ fn evidence_checked(session: &SessionId, event: &Event) -> Option<Notification> 
         message_seq: checked.message_seq,
         checked: checked.checked,
         failures: checked.failures.clone(),
+    }))
+}
+
+fn review_claimed(session: &SessionId, event: &Event) -> Option<Notification> {
+    let EventData::ReviewClaimed(claimed) = &event.data else { return None };
+    Some(Notification::ReviewStarted(ReviewStarted {
+        session_id: session.clone(),
+        seq: event.seq,
+        review_id: claimed.review_id.clone(),
+        turn: claimed.turn,
+    }))
+}
+
+/// A review that was cancelled has nothing to say: whoever cancelled it knows.
+fn review_settled(session: &SessionId, event: &Event) -> Option<Notification> {
+    let EventData::ReviewSettled(settled) = &event.data else { return None };
+    if settled.status == ReviewStatus::Cancelled {
+        return None;
+    }
+    Some(Notification::ReviewNotice(ReviewNotice {
+        session_id: session.clone(),
+        seq: event.seq,
+        review_id: settled.review_id.clone(),
+        turn: settled.turn,
+        status: settled.status,
+        published: settled.published,
+        items: settled.items.clone().unwrap_or_default(),
+        reason: settled.reason,
     }))
 }

@@ -13,6 +13,7 @@ use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_protocol::turn::AbortReason;
 use dsh_session::fold::{Fold, Violation};
 use dsh_session::repair::repair;
+use dsh_session::reviews::Review;
 use dsh_session::store::Summary;
 use dsh_session::writer::Writer;
 use futures_util::FutureExt;
@@ -23,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Agent, Cancel, Cancelled, Command, CommandError, Notice, Prompt, Receipt};
 use crate::agent_loop::Shared;
 use crate::agents::session_info;
+use crate::hooks::{Adopted, REVIEW_LEFT, ReviewLeft};
 use crate::turn::{Turn, TurnCancel};
 
 /// How many commands may wait for the task.
@@ -32,6 +34,9 @@ const COMMANDS: usize = 64;
 /// and runs no turn.
 const LOOKS: u32 = 200;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+
+/// How long somebody may take to say what became of a review that a crash left.
+const ADOPTION: Duration = Duration::from_secs(2);
 
 /// The session's task.
 struct Actor {
@@ -74,6 +79,17 @@ pub(crate) fn start(shared: Arc<Shared>, writer: Writer, first: Vec<EventData>) 
     };
     tokio::spawn(actor.run(inbox, first));
     Agent { log, setup, commands, status: watch_status }
+}
+
+/// What a plugin has to say, as the inbox takes it.
+fn injected(notice: Notice) -> Prompt {
+    let Notice { content, once, .. } = notice;
+    Prompt { content, delivery: Delivery::Inject, client_message_id: once }
+}
+
+/// Whether a crash may have left something open.
+fn is_left_open(fold: &Fold) -> bool {
+    fold.open_turn.is_some() || fold.reviews.open().next().is_some()
 }
 
 /// What a session without a running turn is doing.
@@ -132,10 +148,8 @@ impl Actor {
                 self.answer_on_disk(received, reply);
             }
             Command::Notice { notice, reply } => {
-                let Notice { plugin, form, content } = notice;
-                let delivery = Delivery::Inject;
-                let prompt = Prompt { content, delivery, client_message_id: None };
-                let received = self.prompt(prompt, Source::Plugin { plugin, form }).await;
+                let source = notice.source();
+                let received = self.prompt(injected(notice), source).await;
                 self.answer_on_disk(received, reply);
             }
             Command::Cancel { cancel, reply } => {
@@ -150,13 +164,17 @@ impl Actor {
                 let recorded = self.record(data).await;
                 let _ = reply.send(recorded);
             }
+            Command::RecordOnDisk { data, reply } => {
+                let recorded = self.record(data).await;
+                self.answer_on_disk(recorded, reply);
+            }
             Command::Refresh { reply } => {
                 self.refresh().await;
                 let _ = reply.send(());
             }
             Command::Repair { reply } => {
                 self.refresh().await;
-                if self.turn.is_none() && self.writer.log().read(|fold| fold.open_turn.is_some()) {
+                if self.turn.is_none() && self.writer.log().read(is_left_open) {
                     // Another process that runs a turn here repairs nothing and needs no repair.
                     if self.lease().await.is_ok() {
                         self.rest().await;
@@ -173,10 +191,10 @@ impl Actor {
     }
 
     /// Answers once everything so far is on disk. The task goes on while the disk works.
-    fn answer_on_disk(
+    fn answer_on_disk<T: Send + 'static>(
         &self,
-        received: Result<Receipt, CommandError>,
-        reply: oneshot::Sender<Result<Receipt, CommandError>>,
+        received: Result<T, CommandError>,
+        reply: oneshot::Sender<Result<T, CommandError>>,
     ) {
         let sink = self.writer.sink();
         tokio::spawn(async move {
@@ -340,6 +358,49 @@ impl Actor {
         }
         self.leased = true;
         repair(&self.writer)?;
+        self.adopt().await;
+        Ok(())
+    }
+
+    /// Settles the reviews that a crash left open, as far as somebody knows what became of them.
+    async fn adopt(&mut self) {
+        let hooks = self.shared.hooks.clone();
+        let log = Arc::clone(self.writer.log());
+        let left: Vec<Review> = log.read(|fold| fold.reviews.open().cloned().collect());
+        if left.is_empty() || !REVIEW_LEFT.is_heard(&hooks) {
+            return;
+        }
+        let session_id = log.header().id.clone();
+        for review in left {
+            let is_told = log.read(|fold| fold.client_messages.contains_key(review.id.as_str()));
+            let event = ReviewLeft { session_id: session_id.clone(), review, is_told };
+            let asked = tokio::time::timeout(ADOPTION, REVIEW_LEFT.dispatch(&hooks, event)).await;
+            let adopted = match asked {
+                Ok(Ok(adopted)) => adopted,
+                Ok(Err(error)) => {
+                    tracing::error!(session = %session_id, %error, "a review is left as it is");
+                    None
+                }
+                Err(_) => {
+                    tracing::warn!(session = %session_id, "a review is left as it is: nobody said in time what became of it");
+                    None
+                }
+            };
+            if let Some(adopted) = adopted
+                && let Err(error) = self.settle(adopted)
+            {
+                tracing::error!(session = %session_id, %error, "a review that was left could not be settled");
+            }
+        }
+    }
+
+    /// The notice first: a crash between the two leaves a review that is settled later, and no notice twice.
+    fn settle(&self, Adopted { settled, notice }: Adopted) -> Result<(), CommandError> {
+        if let Some(notice) = notice {
+            let source = notice.source();
+            self.queue(&injected(notice), source)?;
+        }
+        self.writer.append(EventData::ReviewSettled(settled))?;
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use dsh_protocol::content::ContentBlock;
 use dsh_protocol::event::{EventData, SessionTitle};
 use dsh_protocol::ids::{MessageId, ModelId, SessionId};
+use dsh_protocol::message::Source;
 use dsh_protocol::params::session::Delivery;
 use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_protocol::turn::AbortReason;
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Note { data: EventData, reply: oneshot::Sender<Result<(), CommandError>> },
     Notice { notice: Notice, reply: oneshot::Sender<Result<Receipt, CommandError>> },
     Record { data: Vec<EventData>, reply: oneshot::Sender<Result<(), CommandError>> },
+    RecordOnDisk { data: Vec<EventData>, reply: oneshot::Sender<Result<(), CommandError>> },
     Refresh { reply: oneshot::Sender<()> },
     Repair { reply: oneshot::Sender<()> },
     Info { reply: oneshot::Sender<SessionInfo> },
@@ -50,14 +52,29 @@ pub struct Prompt {
 }
 
 /// What a plugin has to say to the model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notice {
     /// The plugin.
     pub plugin: String,
     /// What sort of text it is.
     pub form: Option<String>,
+    /// A line about it for people, at most 120 characters.
+    pub summary: Option<String>,
     /// The message.
     pub content: Vec<ContentBlock>,
+    /// A name under which the session takes it once: the same one again adds nothing, after a crash as well.
+    pub once: Option<String>,
+}
+
+impl Notice {
+    /// Where the message came from, as the log says it.
+    pub(crate) fn source(&self) -> Source {
+        Source::Plugin {
+            plugin: self.plugin.clone(),
+            form: self.form.clone(),
+            summary: self.summary.clone(),
+        }
+    }
 }
 
 /// A prompt that is on disk.
@@ -173,10 +190,16 @@ impl Agent {
         self.ask(|reply| Command::Note { data, reply }).await?
     }
 
-    /// Appends what a plugin did in the session, in the middle of a turn too. Refused
-    /// unless a reader may pass over it, so that the model never sees it. Everybody hears of it at once; it is on disk with what comes next.
+    /// Appends what a plugin did in the session, in the middle of a turn too. Refused unless a reader may pass
+    /// over it, so that the model never sees it. Everybody hears of it at once; it is on disk with what comes
+    /// next.
     pub async fn record(&self, data: Vec<EventData>) -> Result<(), CommandError> {
         self.ask(|reply| Command::Record { data, reply }).await?
+    }
+
+    /// The same, and it is on disk when this returns.
+    pub async fn record_on_disk(&self, data: Vec<EventData>) -> Result<(), CommandError> {
+        self.ask(|reply| Command::RecordOnDisk { data, reply }).await?
     }
 
     /// Takes in what other processes have appended to the log.
@@ -184,7 +207,7 @@ impl Agent {
         self.ask(|reply| Command::Refresh { reply }).await
     }
 
-    /// Closes a turn that a crash left open, unless another process writes the session.
+    /// Closes a turn and takes over reviews that a crash left open, unless another process writes the session.
     pub async fn repair(&self) -> Result<(), CommandError> {
         self.ask(|reply| Command::Repair { reply }).await
     }

@@ -1,8 +1,8 @@
-//! Rounds of child agents that a person asks for: the `deliberation` service.
+//! Rounds of child agents and reviews that a person asks for: the `deliberation` service.
 
 use dsh_kernel::service::Key;
 use dsh_protocol::deliberation::{BranchRequest, DeliberationContext};
-use dsh_protocol::ids::RoundId;
+use dsh_protocol::ids::{ReviewId, RoundId};
 use dsh_session::store::BoxFuture;
 
 use crate::agent::{Agent, CommandError};
@@ -42,7 +42,24 @@ pub enum RoundError {
     Command(#[from] CommandError),
 }
 
-/// Runs rounds and cancels them.
+/// Why a review did not begin.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReviewError {
+    /// The session runs a turn.
+    #[error("the session runs a turn; review it when it rests")]
+    OpenTurn,
+    /// There is nothing to review.
+    #[error("the session has no completed turn to review")]
+    NoTurn,
+    /// No review can be run now.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The session's log did not take it.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+}
+
+/// Runs rounds and reviews, and cancels rounds.
 pub trait Deliberation: Send + Sync {
     /// Begins a round over an idle session; returns when it stands in the session's log.
     fn start(
@@ -53,4 +70,12 @@ pub trait Deliberation: Send + Sync {
 
     /// Cancels a round or one branch of it. What has come out already stays. Whether there was such a round.
     fn cancel(&self, round: &RoundId, label: Option<&str>) -> bool;
+
+    /// Begins a review of the last completed turn of an idle session; returns when it stands in the session's
+    /// log. With `publish`, what it finds joins the session's inbox, which wakes nobody.
+    fn review(
+        &self,
+        agent: Agent,
+        publish: bool,
+    ) -> BoxFuture<'static, Result<ReviewId, ReviewError>>;
 }

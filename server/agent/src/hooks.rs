@@ -3,13 +3,15 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dsh_kernel::hooks::{Declaration, Observe, Serial, Waterfall};
-use dsh_protocol::content::ContentBlock;
-use dsh_protocol::event::EventData;
+use dsh_protocol::event::{EventData, ReviewSettled};
 use dsh_protocol::ids::{CallId, ModelId, SessionId};
 use dsh_protocol::message::Message;
+use dsh_protocol::turn::Budget;
+use dsh_session::reviews::Review;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::Notice;
 use crate::subagents::provider::{PROVIDER_ADDED, PROVIDER_REMOVED};
 use crate::tools::ToolOutcome;
 
@@ -27,6 +29,14 @@ pub const TURN_STOPPING: Serial<TurnStopping, GoOn> = Serial::new(
     "When the model owes nothing and nobody has steered, before the turn is closed. A decision is a message \
      with which the turn goes on, as often as the budget `stoppingRounds` allows. What listeners note is \
      logged first. A listener that fails is logged and the turn ends.",
+);
+
+/// Asked what became of a review that its process has left.
+pub const REVIEW_LEFT: Serial<ReviewLeft, Adopted> = Serial::new(
+    "agent/review-left",
+    "When a session is taken over and its log holds a review that has not come out: after a crash, and where \
+     another process may still be at it. A decision settles it; without one, or when a listener fails, it is \
+     left as it is. Nobody may ask the session's agent for anything meanwhile.",
 );
 
 /// Stands around each model's tool call that runs.
@@ -55,6 +65,7 @@ pub const RESULT: Observe<ToolAnswered> = Observe::new(
 pub const HOOKS: &[Declaration] = &[
     PRE_STEP.declaration(),
     TURN_STOPPING.declaration(),
+    REVIEW_LEFT.declaration(),
     EXECUTE.declaration(),
     PRE_EXECUTE.declaration(),
     RESULT.declaration(),
@@ -98,6 +109,10 @@ pub struct TurnStopping {
     pub cut: bool,
     /// How often the turn went on already because a listener said so.
     pub rounds: u64,
+    /// The budget that is used up: the turn ends with it, whatever a listener decides.
+    pub limit: Option<Budget>,
+    /// Whether a decision would make the turn go on.
+    pub may_go_on: bool,
     /// What the model said last in the turn, once it said something.
     pub answer: Option<Answered>,
     /// Whether a person began the session: it is no agent's child.
@@ -143,14 +158,40 @@ impl Notes {
 }
 
 /// The message with which a turn goes on.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct GoOn {
-    /// The plugin that it is from.
-    pub plugin: String,
-    /// What sort of text it is.
-    pub form: Option<String>,
     /// The message.
-    pub content: Vec<ContentBlock>,
+    pub notice: Notice,
+    /// What is logged right behind it, so that neither is there without the other for long.
+    pub then: Vec<EventData>,
+    /// What is logged when the step that takes it in fails or is refused. The turn ends then as it would have
+    /// without the message, unless that step took in something else as well.
+    pub if_failed: Option<EventData>,
+}
+
+impl From<Notice> for GoOn {
+    fn from(notice: Notice) -> Self {
+        Self { notice, ..Self::default() }
+    }
+}
+
+/// A review that has not come out, in a session that was just taken over.
+pub struct ReviewLeft {
+    /// The session.
+    pub session_id: SessionId,
+    /// The review.
+    pub review: Review,
+    /// Whether its notice has reached the session already.
+    pub is_told: bool,
+}
+
+/// What became of a review that was left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Adopted {
+    /// How it comes out.
+    pub settled: ReviewSettled,
+    /// What the model is told of it, with its next turn.
+    pub notice: Option<Notice>,
 }
 
 /// A tool call that is about to run.

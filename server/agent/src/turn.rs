@@ -9,7 +9,7 @@ use dsh_protocol::event::{
     EventData, InboxSpliced, InboxTarget, MessageOutcome, MessageOutcomeKind, TurnEnded, TurnStart,
 };
 use dsh_protocol::ids::{MessageId, ModelId};
-use dsh_protocol::message::{Message, Role, Source};
+use dsh_protocol::message::{Message, Role};
 use dsh_protocol::session::Header;
 use dsh_protocol::turn::{AbortReason, Budget, TurnEnd};
 use dsh_session::fold::{Fold, Violation};
@@ -18,6 +18,7 @@ use dsh_session::writer::Writer;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::Notice;
 use crate::agent_loop::Shared;
 use crate::hooks::{
     Answered, At, GoOn, Notes, PRE_STEP, PreStep, Rejection, TURN_STOPPING, TurnStopping,
@@ -58,6 +59,13 @@ impl TurnCancel {
     fn reason(&self) -> AbortReason {
         self.reason.get().copied().unwrap_or(AbortReason::User)
     }
+}
+
+/// What became of a step.
+enum Attempt {
+    Ran(StepOutcome),
+    /// It did not begin.
+    Refused(TurnEnd),
 }
 
 /// Why a turn cannot go on.
@@ -111,19 +119,34 @@ impl Turn {
         // `max-tokens` is the turn's outcome once it was seen; it does not say whether the turn must go on.
         let mut cut = false;
         let mut rounds = 0;
+        // What to log should the next step fail: the turn was about to end before it.
+        let mut if_failed = None;
         for step in 1.. {
             let claimed = self.claim(step == 1)?;
             if step == 1 && claimed.is_empty() {
                 return Ok(TurnEnd::Completed);
             }
-            if let Some(end) = self.rejected(step, &model, &claimed).await? {
-                return Ok(end);
-            }
-            let header = match self.header(&model) {
-                Ok(header) => header,
-                Err(reason) => return self.failed(&claimed, "ASSEMBLY", reason),
+            let is_alone = claimed.len() == 1;
+            let outcome = match (self.attempt(step, &model, claimed).await, if_failed.take()) {
+                (Ok(Attempt::Ran(outcome)), _) => outcome,
+                (Ok(Attempt::Refused(end)), None) => return Ok(end),
+                (Err(Halt::Model(error)), None) => return Err(Halt::Model(error)),
+                (Ok(Attempt::Refused(_)) | Err(Halt::Model(_)), Some(event)) if is_alone => {
+                    self.writer.append(event)?;
+                    break;
+                }
+                (Ok(Attempt::Refused(end)), Some(event)) => {
+                    self.writer.append(event)?;
+                    return Ok(end);
+                }
+                (Err(Halt::Model(error)), Some(event)) => {
+                    self.writer.append(event)?;
+                    return Err(Halt::Model(error));
+                }
+                (Err(halt @ (Halt::Aborted | Halt::Storage(_) | Halt::Bug(_))), _) => {
+                    return Err(halt);
+                }
             };
-            let outcome = self.step(step, claimed, header).await?;
             tokens += outcome.tokens;
             cut |= outcome.cut;
             let exhausted = self.exhausted(step, started, tokens);
@@ -133,11 +156,12 @@ impl Turn {
             }
             self.writer.flush().await?;
             if !outcome.must_continue && !self.is_steered() {
-                if let Some(go_on) = self.kept_from_stopping(step, cut, rounds).await? {
+                if let Some(go_on) = self.kept_from_stopping(step, cut, rounds, exhausted).await? {
                     if rounds == self.shared.budgets.stopping_rounds {
                         return Ok(TurnEnd::Limit { what: Budget::StoppingRounds });
                     }
                     rounds += 1;
+                    if_failed.clone_from(&go_on.if_failed);
                     self.inject(go_on)?;
                 }
                 // Nothing waits between here and the turn's end, so that no message slips in unseen.
@@ -150,6 +174,22 @@ impl Turn {
             }
         }
         Ok(if cut { TurnEnd::MaxTokens } else { TurnEnd::Completed })
+    }
+
+    /// Runs a step, unless it cannot begin.
+    async fn attempt(
+        &self,
+        step: u64,
+        model: &ModelId,
+        claimed: Vec<Arc<Message>>,
+    ) -> Result<Attempt, Halt> {
+        if let Some(end) = self.rejected(step, model, &claimed).await? {
+            return Ok(Attempt::Refused(end));
+        }
+        match self.header(model) {
+            Ok(header) => self.step(step, claimed, header).await.map(Attempt::Ran),
+            Err(reason) => self.failed(&claimed, "ASSEMBLY", reason).map(Attempt::Refused),
+        }
     }
 
     async fn step(
@@ -271,6 +311,7 @@ impl Turn {
         step: u64,
         cut: bool,
         rounds: u64,
+        limit: Option<Budget>,
     ) -> Result<Option<GoOn>, Halt> {
         let hooks = &self.shared.hooks;
         if !TURN_STOPPING.is_heard(hooks) {
@@ -281,28 +322,46 @@ impl Turn {
         let is_root = log.header().origin.is_none();
         let (at, answer, notes) = (self.at(step), log.read(last_answer), Notes::default());
         let from_listeners = notes.clone();
-        let event = TurnStopping { at, cut, rounds, answer, is_root, notes, cancel };
-        let decision = self.unless_cancelled(TURN_STOPPING.dispatch(hooks, event)).await?;
-        for data in from_listeners.take() {
-            // A plugin that logs nonsense does not end the turn.
-            if let Err(violation) = self.writer.append(data) {
-                tracing::error!(%violation, "what a plugin had to log");
-            }
-        }
-        Ok(decision.unwrap_or_else(|error| {
+        let may_go_on = limit.is_none() && rounds < self.shared.budgets.stopping_rounds;
+        let event =
+            TurnStopping { at, cut, rounds, limit, may_go_on, answer, is_root, notes, cancel };
+        let decision = self.unless_cancelled(TURN_STOPPING.dispatch(hooks, event)).await;
+        // Also after a cancel: what a listener that was dropped had begun has come out with it.
+        self.note(from_listeners.take());
+        Ok(decision?.unwrap_or_else(|error| {
             tracing::error!(%error, "the turn ends without what a plugin had to say");
             None
         }))
     }
 
-    /// Puts a plugin's message into the inbox, for the next step.
-    fn inject(&self, GoOn { plugin, form, content }: GoOn) -> Result<(), Violation> {
+    /// Logs what plugins have to say. One that logs nonsense does not end the turn.
+    fn note(&self, events: Vec<EventData>) {
+        for data in events {
+            if let Err(violation) = self.writer.append(data) {
+                tracing::error!(%violation, "what a plugin had to log");
+            }
+        }
+    }
+
+    /// Puts a plugin's message into the inbox, for the next step, unless it was there before.
+    fn inject(&self, GoOn { notice, then, .. }: GoOn) -> Result<(), Violation> {
+        let is_known =
+            |name: &String| self.writer.log().read(|fold| fold.client_messages.contains_key(name));
+        if !notice.once.as_ref().is_some_and(is_known) {
+            self.queue(notice)?;
+        }
+        self.note(then);
+        Ok(())
+    }
+
+    fn queue(&self, notice: Notice) -> Result<(), Violation> {
+        let source = notice.source();
         let message = Message {
             id: MessageId::from((self.shared.host.new_id)()),
             role: Role::User,
-            content,
-            source: Source::Plugin { plugin, form },
-            client_message_id: None,
+            content: notice.content,
+            source,
+            client_message_id: notice.once,
         };
         let target = InboxTarget::NextStep;
         let start = self.writer.log().read(|fold| fold.inbox.list(target).len() as u64);

@@ -1,5 +1,5 @@
 //! Row `tool-deliberation`: rounds of isolated child agents at a fork in the road, asked for by the model with a
-//! tool or by a person.
+//! tool or by a person, and masked reviews of turns.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use dsh_agent::deliberation::{DELIBERATION, Deliberation};
 use dsh_agent::files::FS;
 use dsh_agent::host::HOST;
 use dsh_agent::prompt::SYSTEM_PROMPT;
+use dsh_agent::sessions::SESSIONS;
 use dsh_agent::subagents::SUBAGENTS;
 use dsh_agent::subagents::provider::{PROVIDER_ADDED, PROVIDER_REMOVED};
 use dsh_agent::tools::TOOLS;
@@ -22,12 +23,14 @@ use serde_json::Value;
 use command::DeliberateCommand;
 use config::Config;
 use gate::Gate;
+use review::command::ReviewCommand;
 use round::Services;
 use rounds::Rounds;
 use tool::Deliberate;
 
 mod arguments;
 mod branch;
+mod child;
 mod command;
 mod config;
 mod definition;
@@ -36,14 +39,16 @@ mod outcome;
 mod packet;
 mod prompts;
 mod refs;
+mod review;
 mod round;
 mod rounds;
+mod shown;
 mod text;
 mod tool;
 mod window;
 
 pub(crate) const PLUGIN: Plugin = Plugin {
-    inject: &["subagents", "systemPrompt", "tools", "agents", "host"],
+    inject: &["subagents", "systemPrompt", "tools", "agents", "sessions", "host"],
     optional: &["fs", "commands"],
     provides: &["deliberation"],
     config: config::SPEC,
@@ -59,6 +64,7 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
         let services = Arc::new(Services {
             host: context.get(&HOST)?,
             agents: context.get(&AGENTS)?,
+            sessions: context.get(&SESSIONS)?,
             subagents: context.get(&SUBAGENTS)?,
             tools: context.get(&TOOLS)?,
             files: context.optional(&FS)?,
@@ -73,9 +79,12 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
         let rounds = Rounds::new(services, Arc::clone(&gate));
         end_with(&context, &rounds)?;
         follow(&context, &gate)?;
+        review::listen(&context, &rounds.reviews)?;
         gate.open(Arc::new(Deliberate::new(Arc::clone(&rounds)))).map_err(StartError::Failed)?;
         if let Some(commands) = context.optional(&COMMANDS)? {
             let command = Arc::new(DeliberateCommand::new(Arc::clone(&rounds)));
+            context.keep(commands.register(command)?)?;
+            let command = Arc::new(ReviewCommand::new(Arc::clone(&rounds.reviews)));
             context.keep(commands.register(command)?)?;
         }
         context.provide(&DELIBERATION, rounds as Arc<dyn Deliberation>)

@@ -18,6 +18,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dsh_agent::agent::Notice;
 use dsh_agent::evidence::{Checked, EVIDENCE, Evidence, Ref};
 use dsh_agent::files::{FS, SEARCH};
 use dsh_agent::hooks::{GoOn, TURN_STOPPING, TurnStopping};
@@ -108,11 +109,12 @@ async fn turn_stops(own: &Arc<Checker>, event: &TurnStopping, steer: bool) -> Op
         failures,
     }));
     let text = told?;
-    Some(GoOn {
+    Some(GoOn::from(Notice {
         plugin: "evidence".to_owned(),
         form: Some("notice".to_owned()),
         content: vec![ContentBlock::Text { text }],
-    })
+        ..Notice::default()
+    }))
 }
 
 /// What the model reads of failures.

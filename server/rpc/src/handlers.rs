@@ -6,6 +6,7 @@ pub(crate) mod credential;
 pub(crate) mod deliberate;
 pub(crate) mod errors;
 pub(crate) mod model;
+pub(crate) mod review;
 pub(crate) mod server;
 pub(crate) mod session;
 pub(crate) mod tool;

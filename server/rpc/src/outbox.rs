@@ -328,6 +328,12 @@ impl Listener for Outbox {
             Notification::EvidenceChecked(checked) => {
                 return self.notice_derived(&checked.session_id, notice);
             }
+            Notification::ReviewStarted(started) => {
+                return self.notice_derived(&started.session_id, notice);
+            }
+            Notification::ReviewNotice(settled) => {
+                return self.notice_derived(&settled.session_id, notice);
+            }
             Notification::SessionCaughtUp(_)
             | Notification::SessionEvent(_)
             | Notification::SessionLagged(_) => return,

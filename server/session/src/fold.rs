@@ -14,6 +14,7 @@ use dsh_protocol::session::{Header, Totals};
 use dsh_protocol::turn::TurnEnd;
 
 use crate::inbox::Inbox;
+use crate::reviews::Reviews;
 use crate::surface::Surface;
 
 mod check;
@@ -86,6 +87,8 @@ pub struct OpenRound {
 /// A turn's outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TurnRecord {
+    /// Seq of its `turn/start`.
+    pub seq: u64,
     /// Why it ended; absent while it is open.
     pub end: Option<TurnEnd>,
     /// Its last answer.
@@ -123,6 +126,8 @@ pub struct Fold {
     pub title: Option<String>,
     /// The model that a person chose.
     pub model: Option<ModelId>,
+    /// The session's reviews.
+    pub reviews: Reviews,
     /// How a subagent was started.
     pub descriptor: Option<SubagentDescriptor>,
     /// Tokens of the last request.
@@ -187,7 +192,7 @@ impl Fold {
         self.surface.apply(event);
         match &event.data {
             EventData::TurnStart(start) => {
-                self.turns.push(TurnRecord::default());
+                self.turns.push(TurnRecord { seq: event.seq, ..TurnRecord::default() });
                 self.open_turn = Some(OpenTurn {
                     turn: start.turn,
                     step: None,
@@ -257,6 +262,11 @@ impl Fold {
                 self.asked = Some((request.turn, request.step));
                 self.totals.requests += 1;
             }
+            EventData::ReviewClaimed(_)
+            | EventData::ReviewChild(_)
+            | EventData::ReviewReleased(_)
+            | EventData::ReviewSettled(_)
+            | EventData::ReviewItemChanged(_) => self.reviews.apply(&event.data, event.time),
             EventData::AssistantChunk(_)
             | EventData::ModelRetry(_)
             | EventData::ModelRetryStarted(_)
@@ -265,12 +275,14 @@ impl Fold {
         }
     }
 
-    /// A conversation was inherited: what waited, what was asked and what it cost stays with the parent.
+    /// A conversation was inherited: what waited, what was asked, what was reviewed and what it cost stays with
+    /// the parent.
     fn begin_own_life(&mut self) {
         self.inbox = Inbox::default();
         self.messages.clear();
         self.client_messages.clear();
         self.title = None;
+        self.reviews = Reviews::default();
         self.usage = None;
         self.totals = Totals::default();
         self.asked = None;

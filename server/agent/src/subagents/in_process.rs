@@ -83,7 +83,7 @@ impl InProcess {
         }
         let inherited = self.inherited(&parent, &request)?;
         images::admit(&self.models, &inherited.model, &request, &seed)?;
-        let mut header = self.agents.header(None);
+        let mut header = self.agents.header(request.session_id.clone());
         header.parent_session = Some(request.parent.clone());
         header.origin = Some(SessionOrigin::Subagent);
         header.seed_length = (!seed.is_empty()).then_some(seed.len() as u64);

@@ -17,6 +17,9 @@ use crate::tool::Tool;
 pub struct StartRequest {
     /// The session whose agent starts it.
     pub parent: SessionId,
+    /// The name of its own session, which nobody may have; `None`: a new one. So a child can be found again whose
+    /// start was all that was logged of it.
+    pub session_id: Option<SessionId>,
     /// What it is asked: its first message.
     pub prompt: Vec<ContentBlock>,
     /// How much of the parent's session it knows; `None`: what its provider is for.
@@ -49,6 +52,7 @@ impl StartRequest {
     pub fn new(parent: SessionId, prompt: Vec<ContentBlock>) -> Self {
         Self {
             parent,
+            session_id: None,
             prompt,
             history: None,
             route: Route::default(),

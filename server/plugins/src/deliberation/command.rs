@@ -13,6 +13,7 @@ use dsh_session::store::BoxFuture;
 
 use super::config::Config;
 use super::rounds::Rounds;
+use super::shown;
 
 /// The capability profile that is taken where it is configured; else the first.
 const READ_ONLY: &str = "read-only";
@@ -80,7 +81,7 @@ async fn run(rounds: Arc<Rounds>, call: CommandCall) -> CommandOutcome {
         }
     };
     match outcomes {
-        Ok(outcomes) => CommandOutcome { ok: true, text: shown(&outcomes) },
+        Ok(outcomes) => CommandOutcome { ok: true, text: text_of(&outcomes) },
         Err(_) => CommandOutcome::failed("the round broke"),
     }
 }
@@ -116,7 +117,7 @@ fn branches(config: &Config) -> Vec<BranchRequest> {
 }
 
 /// The outcomes as a person reads them.
-fn shown(outcomes: &[BranchOutcome]) -> String {
+fn text_of(outcomes: &[BranchOutcome]) -> String {
     let mut text = String::new();
     for outcome in outcomes {
         let _ = write!(text, "{} ({}): ", outcome.label, outcome.role.as_str());
@@ -130,22 +131,9 @@ fn shown(outcomes: &[BranchOutcome]) -> String {
                 let _ = writeln!(text, "{} {diagnostic}", outcome.stop_reason);
             }
         }
-        for item in outcome.packet.iter().flat_map(|packet| packet.items.iter().flatten()) {
-            let _ =
-                write!(text, "- {}, {}: {}", word(&item.kind), word(&item.certainty), item.content);
-            for reference in item.refs.iter().flatten() {
-                let line = reference.line.map(|line| format!(":{line}")).unwrap_or_default();
-                let _ = write!(text, " ({}{line})", reference.path);
-            }
-            text.push('\n');
-        }
+        let found = outcome.packet.iter().flat_map(|packet| packet.items.iter().flatten());
+        shown::items(&mut text, found);
     }
     text.truncate(text.trim_end().len());
     text
-}
-
-/// A word of the wire with blanks.
-fn word(value: &impl serde::Serialize) -> String {
-    let value = serde_json::to_value(value).unwrap_or_default();
-    value.as_str().unwrap_or_default().replace('_', " ")
 }

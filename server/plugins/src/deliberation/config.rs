@@ -48,7 +48,6 @@ pub(super) struct Config {
     pub(super) capability_profiles: Vec<CapabilityProfile>,
     /// The review that the runtime can force at the end of a turn.
     #[serde(default)]
-    #[allow(dead_code, reason = "checked with the rest; the review itself reads it")]
     pub(super) auto_review: AutoReview,
     /// Whether each step of a round is logged. Never what is said in it.
     #[serde(default)]
@@ -93,7 +92,6 @@ pub(super) struct CapabilityProfile {
 /// The review that the runtime can force at the end of a turn.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-#[allow(dead_code, reason = "checked with the rest; the review itself reads it")]
 pub(super) struct AutoReview {
     /// Whether turns are reviewed.
     pub(super) enabled: bool,

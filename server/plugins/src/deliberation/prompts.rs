@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use dsh_protocol::deliberation::{BranchRequest, BranchRole, HistoryWindow};
+use dsh_protocol::review::ReviewBy;
 
 use super::arguments::Arguments;
 use super::config::CapabilityProfile;
@@ -37,6 +38,42 @@ pub(super) fn branch(
     section(&mut text, "What you can do", &capability);
     section(&mut text, "Your task", task(branch.role));
     section(&mut text, "Rules", &rules(branch.role));
+    text
+}
+
+/// The message that the reviewer of a turn begins with.
+pub(super) fn review(turn: u64, by: ReviewBy, profile: &CapabilityProfile) -> String {
+    let occasion = match by {
+        ReviewBy::Auto => "invoked automatically at the stopping boundary of the primary's",
+        ReviewBy::User => "asked for by a person after the primary's",
+    };
+    let mut text = format!(
+        "You are one isolated `masked-review` child, {occasion} turn {turn}. You do not talk to the user, and nobody \
+         sees anything of you but what you hand in. You review; you do not go on with the task.\n"
+    );
+    section(
+        &mut text,
+        "What you know of the session",
+        &format!(
+            "The runtime kept the balanced prefix before turn {turn} as it was. Before this message stands a masked \
+             snapshot, written by the runtime, of every complete step in that turn, never of one in flight. Visible \
+             prose in it is the actor's claim and not evidence. Do not reconstruct what was left out."
+        ),
+    );
+    let capability = format!("{}: {}", profile.name, profile.description);
+    section(&mut text, "What you can do", &capability);
+    section(&mut text, "Your task", task(BranchRole::MaskedReview));
+    section(
+        &mut text,
+        "What counts as an update",
+        "Compare each candidate with the snapshot and with the history that the primary can see before you hand it \
+         in. A restatement is no difference: a tool result that is there already, a command that succeeded, a \
+         conclusion that the primary has stated, or that no fix is needed. Then hand in exactly \
+         {\"role\":\"masked-review\",\"status\":\"no_update\"}. An update is for a contradiction, a risk that \
+         nobody has observed, an assumption that has changed, a materially different path, or a concrete next check \
+         that could change how the primary goes on. The primary owns the final continuation.",
+    );
+    section(&mut text, "Rules", &rules(BranchRole::MaskedReview));
     text
 }
 
@@ -146,6 +183,29 @@ mod tests {
         let window = HistoryWindow::RecentSteps { requested_steps: 4, projected_steps: 2 };
         let profile = config.profile("reason-only").unwrap();
         branch(&arguments, &arguments.branches[0], profile, Some(window))
+    }
+
+    #[test]
+    fn d4_the_reviewer_of_a_turn_is_told_what_is_an_update() {
+        let config: Config = read_config(good()).unwrap();
+        let text = review(7, ReviewBy::Auto, config.profile("reason-only").unwrap());
+        for said in [
+            "stopping boundary of the primary's turn 7",
+            "every complete step in that turn",
+            "Image evidence #N",
+            "A restatement is no difference",
+            "{\"role\":\"masked-review\",\"status\":\"no_update\"}",
+            "a concrete next check",
+            "`structured_output`",
+            "reason-only: No tools.",
+        ] {
+            assert!(text.contains(said), "{said}");
+        }
+        assert!(!text.contains("Decision question") && !text.contains("Incumbent"));
+        assert!(
+            review(7, ReviewBy::User, config.profile("reason-only").unwrap())
+                .contains("by a person")
+        );
     }
 
     #[test]

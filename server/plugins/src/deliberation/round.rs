@@ -6,6 +6,7 @@ use dsh_agent::agent::Agent;
 use dsh_agent::agents::Agents;
 use dsh_agent::files::FileSystem;
 use dsh_agent::host::Host;
+use dsh_agent::sessions::Sessions;
 use dsh_agent::subagents::Subagents;
 use dsh_agent::tool::Caller;
 use dsh_agent::tools::Tools;
@@ -18,14 +19,16 @@ use dsh_protocol::notifications::{DeliberateBranch, Notification};
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::Arguments;
-use super::branch::{self, Branch, Span};
+use super::branch::{self, Branch};
+use super::child::Span;
 use super::config::{Config, NAME};
 
-/// What rounds work with.
+/// What rounds and reviews work with.
 pub(super) struct Services {
     pub(super) config: Config,
     pub(super) host: Arc<Host>,
     pub(super) agents: Arc<Agents>,
+    pub(super) sessions: Arc<Sessions>,
     pub(super) subagents: Arc<Subagents>,
     pub(super) tools: Arc<Tools>,
     pub(super) files: Option<Arc<dyn FileSystem>>,

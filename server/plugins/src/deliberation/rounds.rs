@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use dsh_agent::agent::{Agent, CommandError, Notice};
-use dsh_agent::deliberation::{Deliberation, RoundError, RoundRequest};
+use dsh_agent::deliberation::{Deliberation, ReviewError, RoundError, RoundRequest};
 use dsh_agent::tool::Caller;
 use dsh_protocol::content::ContentBlock;
 use dsh_protocol::deliberation::BranchOutcome;
-use dsh_protocol::ids::RoundId;
+use dsh_protocol::ids::{ReviewId, RoundId};
 use dsh_session::store::BoxFuture;
 use serde_json::json;
 use tokio::sync::watch;
@@ -19,6 +19,7 @@ use super::arguments::{self, Arguments};
 use super::config::NAME;
 use super::gate::Gate;
 use super::outcome::rendered;
+use super::review::Reviews;
 use super::round::{Round, Services};
 
 /// How many ended rounds are remembered, so that cancelling one is no error.
@@ -28,6 +29,8 @@ const REMEMBERED: usize = 1_024;
 pub(super) struct Rounds {
     pub(super) services: Arc<Services>,
     gate: Arc<Gate>,
+    /// What a person asks for beside rounds.
+    pub(super) reviews: Arc<Reviews>,
     /// For what outlives a call.
     own: Weak<Self>,
     state: Mutex<State>,
@@ -57,9 +60,11 @@ pub(super) struct Begun {
 
 impl Rounds {
     pub(super) fn new(services: Arc<Services>, gate: Arc<Gate>) -> Arc<Self> {
+        let reviews = Arc::new(Reviews::new(Arc::clone(&services)));
         Arc::new_cyclic(|own| Self {
             services,
             gate,
+            reviews,
             own: Weak::clone(own),
             state: Mutex::default(),
             running: watch::Sender::new(0),
@@ -99,8 +104,12 @@ impl Rounds {
         self.running.send_replace(state.running.len());
     }
 
-    /// Cancels every round and waits until all have come out.
+    /// Cancels every round and every review and waits until all have come out.
     pub(super) async fn close(&self) {
+        tokio::join!(self.close_rounds(), self.reviews.close());
+    }
+
+    async fn close_rounds(&self) {
         for cancels in self.lock().running.values() {
             cancels.round.cancel();
         }
@@ -166,6 +175,7 @@ fn published(agent: Agent, begun: Begun) -> Begun {
                 plugin: NAME.to_owned(),
                 form: Some("notice".to_owned()),
                 content: vec![ContentBlock::Text { text: rendered(&outcomes) }],
+                ..Notice::default()
             };
             if let Err(error) = agent.inject(notice).await {
                 tracing::warn!(session = %agent.id(), %error, "{NAME}: a round's packets were not published");
@@ -189,6 +199,15 @@ impl Deliberation for Rounds {
                 own.ok_or_else(|| RoundError::Unavailable("rounds cannot be run now".to_owned()))?;
             own.begin_for_person(agent, request).await.map(|begun| begun.id)
         })
+    }
+
+    fn review(
+        &self,
+        agent: Agent,
+        publish: bool,
+    ) -> BoxFuture<'static, Result<ReviewId, ReviewError>> {
+        let reviews = Arc::clone(&self.reviews);
+        Box::pin(async move { reviews.begin_for_person(agent, publish).await })
     }
 
     fn cancel(&self, round: &RoundId, label: Option<&str>) -> bool {

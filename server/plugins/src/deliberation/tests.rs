@@ -26,6 +26,7 @@ mod gate;
 mod isolation;
 mod references;
 mod requests;
+mod review;
 mod scripted;
 
 /// A folder's services, a session in it, and the row's own parts over providers that tests script.
@@ -47,6 +48,11 @@ impl Bench {
     }
 
     async fn with(config: Value) -> Self {
+        Self::beside(config, &[]).await
+    }
+
+    /// The same with plugins of a test, a row each.
+    async fn beside(config: Value, own_plugins: &[Plugin]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut own = host(&[]);
         own.home = folder.path().join("home");
@@ -66,7 +72,9 @@ impl Bench {
         ];
         let mut rows: Vec<Row> = names.map(row).to_vec();
         rows.push(model);
-        let kernel = Kernel::mount(rows, crate::PLUGINS, &HOST, Arc::new(own)).await;
+        rows.extend(own_plugins.iter().map(|plugin| row(plugin.name)));
+        let plugins = [crate::PLUGINS, own_plugins].concat();
+        let kernel = Kernel::mount(rows, &plugins, &HOST, Arc::new(own)).await;
         let agents = kernel.get(&AGENTS).unwrap_or_else(|| panic!("{:?}", kernel.plugins()));
         let agent = agents.create(NewSession::default()).await.unwrap();
         let host = kernel.get(&HOST).unwrap();
@@ -77,6 +85,7 @@ impl Bench {
             config: config.clone(),
             host,
             agents,
+            sessions: kernel.get(&SESSIONS).unwrap(),
             subagents: Arc::clone(&subagents),
             tools: Arc::clone(&tools),
             files: kernel.get(&FS),

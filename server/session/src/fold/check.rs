@@ -103,6 +103,14 @@ fn balance(fold: &Fold, event: &Event) -> Result<(), String> {
             None => Err("no turn is open".to_owned()),
         },
         EventData::InboxSpliced(splice) => fold.inbox.check(splice),
+        EventData::ReviewClaimed(_)
+        | EventData::ReviewChild(_)
+        | EventData::ReviewReleased(_)
+        | EventData::ReviewSettled(_)
+        | EventData::ReviewItemChanged(_) => {
+            let open_turn = fold.open_turn.as_ref().map(|open| open.turn);
+            fold.reviews.check(&event.data, fold.turns.len() as u64, open_turn)
+        }
         EventData::UserMessage(_)
         | EventData::EndSeed(_)
         | EventData::SessionTitle(_)

@@ -26,8 +26,12 @@ pub(super) const ALL: &[Capability] = &[
 #[derive(Clone)]
 pub(super) enum Script {
     StartFails,
+    /// Refuses with this.
+    Refuses(fn() -> StartError),
     StartPanics,
     StartHangs,
+    /// Breaks when it is asked for its answer.
+    ResultPanics,
     /// Answers, after the test said so where there is something to wait for.
     Answers(Box<RunResult>, Option<Arc<Notify>>),
     ResultFails,
@@ -117,10 +121,12 @@ impl SubagentProvider for Scripted {
         Box::pin(async move {
             match script {
                 Script::StartFails => return Err(StartError::Invalid("PRIVATE".to_owned())),
+                Script::Refuses(why) => return Err(why()),
                 Script::StartPanics => panic!("PRIVATE"),
                 Script::StartHangs => std::future::pending().await,
                 Script::Answers(..)
                 | Script::ResultFails
+                | Script::ResultPanics
                 | Script::Hangs
                 | Script::DisposeFails(_)
                 | Script::DisposeHangs(_) => {}
@@ -156,9 +162,12 @@ impl SubagentRun for Child {
                     Ok((**result).clone())
                 }
                 Script::ResultFails => Err(RunError::Provider),
-                Script::StartFails | Script::StartPanics | Script::StartHangs | Script::Hangs => {
-                    std::future::pending().await
-                }
+                Script::ResultPanics => panic!("PRIVATE"),
+                Script::Refuses(_)
+                | Script::StartFails
+                | Script::StartPanics
+                | Script::StartHangs
+                | Script::Hangs => std::future::pending().await,
             }
         })
     }
@@ -170,9 +179,11 @@ impl SubagentRun for Child {
                 Script::DisposeFails(_) => Err(DisposeError("PRIVATE".to_owned())),
                 Script::DisposeHangs(_) => std::future::pending().await,
                 Script::StartFails
+                | Script::Refuses(_)
                 | Script::StartPanics
                 | Script::StartHangs
                 | Script::Answers(..)
+                | Script::ResultPanics
                 | Script::ResultFails
                 | Script::Hangs => Ok(()),
             }
