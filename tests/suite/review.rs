@@ -76,6 +76,7 @@ fn stage(patch: &str, answers: impl IntoIterator<Item = Answer>) -> (World, Mock
 
 fn configure(world: &World, patch: &str) {
     std::fs::create_dir_all(world.home()).unwrap();
+    let patch = if patch.is_empty() { "[]\n" } else { patch };
     std::fs::write(world.home().join("cordis.patch.yml"), patch).unwrap();
 }
 

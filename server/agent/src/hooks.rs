@@ -6,7 +6,6 @@ use dsh_kernel::hooks::{Declaration, Observe, Serial, Waterfall};
 use dsh_protocol::event::{EventData, ReviewSettled};
 use dsh_protocol::ids::{CallId, ModelId, SessionId};
 use dsh_protocol::message::Message;
-use dsh_protocol::turn::Budget;
 use dsh_session::reviews::Review;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -109,9 +108,7 @@ pub struct TurnStopping {
     pub cut: bool,
     /// How often the turn went on already because a listener said so.
     pub rounds: u64,
-    /// The budget that is used up: the turn ends with it, whatever a listener decides.
-    pub limit: Option<Budget>,
-    /// Whether a decision would make the turn go on.
+    /// Whether a decision would make the turn go on: no budget is used up.
     pub may_go_on: bool,
     /// What the model said last in the turn, once it said something.
     pub answer: Option<Answered>,

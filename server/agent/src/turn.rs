@@ -156,7 +156,9 @@ impl Turn {
             }
             self.writer.flush().await?;
             if !outcome.must_continue && !self.is_steered() {
-                if let Some(go_on) = self.kept_from_stopping(step, cut, rounds, exhausted).await? {
+                if let Some(go_on) =
+                    self.kept_from_stopping(step, cut, rounds, exhausted.is_some()).await?
+                {
                     if rounds == self.shared.budgets.stopping_rounds {
                         return Ok(TurnEnd::Limit { what: Budget::StoppingRounds });
                     }
@@ -311,7 +313,7 @@ impl Turn {
         step: u64,
         cut: bool,
         rounds: u64,
-        limit: Option<Budget>,
+        is_exhausted: bool,
     ) -> Result<Option<GoOn>, Halt> {
         let hooks = &self.shared.hooks;
         if !TURN_STOPPING.is_heard(hooks) {
@@ -322,9 +324,8 @@ impl Turn {
         let is_root = log.header().origin.is_none();
         let (at, answer, notes) = (self.at(step), log.read(last_answer), Notes::default());
         let from_listeners = notes.clone();
-        let may_go_on = limit.is_none() && rounds < self.shared.budgets.stopping_rounds;
-        let event =
-            TurnStopping { at, cut, rounds, limit, may_go_on, answer, is_root, notes, cancel };
+        let may_go_on = !is_exhausted && rounds < self.shared.budgets.stopping_rounds;
+        let event = TurnStopping { at, cut, rounds, may_go_on, answer, is_root, notes, cancel };
         let decision = self.unless_cancelled(TURN_STOPPING.dispatch(hooks, event)).await;
         // Also after a cancel: what a listener that was dropped had begun has come out with it.
         self.note(from_listeners.take());

@@ -10,6 +10,7 @@ use dsh_protocol::event::{
     RequestContext, SubagentDescriptor,
 };
 use dsh_protocol::ids::{CallId, MessageId, ModelId, SessionId};
+use dsh_protocol::message::Message;
 use dsh_protocol::session::{Header, Totals};
 use dsh_protocol::turn::TurnEnd;
 
@@ -70,7 +71,7 @@ pub struct OpenTurn {
     /// Tool calls without a result, in the model's order.
     pub calls: Vec<OpenCall>,
     /// Messages that it took and that are not in the conversation yet.
-    pub claimed: Vec<MessageId>,
+    pub claimed: Vec<Arc<Message>>,
     /// Rounds of deliberation that its calls began and that have not come out.
     pub rounds: Vec<OpenRound>,
 }
@@ -342,7 +343,7 @@ impl Fold {
 
     fn forget_claimed(&mut self, id: &MessageId) {
         if let Some(turn) = &mut self.open_turn {
-            turn.claimed.retain(|claimed| claimed != id);
+            turn.claimed.retain(|claimed| claimed.id != *id);
         }
     }
 
@@ -351,7 +352,7 @@ impl Fold {
         if splice.outcome.is_none()
             && let Some(turn) = &mut self.open_turn
         {
-            turn.claimed.extend(removed.iter().map(|message| message.id.clone()));
+            turn.claimed.extend(removed.iter().cloned());
         }
         let state = match (splice.outcome, &self.open_turn) {
             (None, Some(turn)) => MessageState::Claimed { turn: turn.turn },

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use dsh_protocol::content::ContentBlock;
 use dsh_protocol::deliberation::{BranchOutcome, Cleanup};
 use dsh_protocol::event::{
-    DeliberationSettled, EventData, MessageOutcome, MessageOutcomeKind, Step, ToolResult, TurnEnded,
+    DeliberationSettled, EventData, InboxSpliced, InboxTarget, MessageOutcome, MessageOutcomeKind,
+    Step, ToolResult, TurnEnded,
 };
 use dsh_protocol::ids::MessageId;
 use dsh_protocol::message::{Message, Role, Source};
@@ -17,8 +18,8 @@ use crate::fold::{Fold, OpenCall, OpenRound, OpenTurn, Violation};
 use crate::writer::{Draft, Writer};
 
 /// Closes the turn that a crash left open: its rounds come out as interrupted, each call without a
-/// result gets one that says whether it had begun, then the step ends; each message that the turn took and the model never saw gets an outcome, then the
-/// turn ends. All at the last event's time; a clean log is left alone.
+/// result gets one that says whether it had begun, then the step ends; each message that the turn took and the
+/// model never saw gets an outcome, what a plugin has to say once is put back, then the turn ends. All at the last event's time; a clean log is left alone.
 ///
 /// Must not run while a turn does.
 pub fn repair(writer: &Writer) -> Result<(), Violation> {
@@ -46,7 +47,8 @@ fn drafts(writer: &Writer) -> Vec<Draft> {
             drafts.extend(turn.calls.iter().map(|call| outcome(turn, step, call)));
             drafts.push(EventData::StepEnd(Step { turn: turn.turn, step }).into());
         }
-        drafts.extend(turn.claimed.iter().map(lost));
+        drafts.extend(again(fold, turn));
+        drafts.extend(turn.claimed.iter().map(|message| lost(&message.id)));
         drafts.push(
             EventData::TurnEnd(TurnEnded { turn: turn.turn, reason: TurnEnd::Interrupted }).into(),
         );
@@ -84,6 +86,29 @@ fn interrupted(round: &OpenRound) -> Draft {
         outcomes: outcomes.collect(),
     };
     EventData::DeliberationSettled(settled).into()
+}
+
+/// What puts a plugin's messages back that a crash left between the queue and the conversation: nobody else would
+/// send them again. Those that an earlier repair, which a crash cut off, has put back are there already.
+fn again(fold: &Fold, turn: &OpenTurn) -> Option<Draft> {
+    let is_lost = |message: &&Arc<Message>| {
+        let name = message.client_message_id.as_ref();
+        let latest = name.and_then(|name| fold.client_messages.get(name));
+        matches!(message.source, Source::Plugin { .. }) && latest == Some(&message.id)
+    };
+    let copy = |message: &Arc<Message>| {
+        let id = MessageId::from(format!("{}-again", message.id));
+        Arc::new(Message { id, ..message.as_ref().clone() })
+    };
+    let inserted: Vec<Arc<Message>> = turn.claimed.iter().filter(is_lost).map(copy).collect();
+    let spliced = InboxSpliced {
+        target: InboxTarget::NextStep,
+        start: fold.inbox.list(InboxTarget::NextStep).len() as u64,
+        removed_count: None,
+        inserted,
+        outcome: None,
+    };
+    (!spliced.inserted.is_empty()).then(|| EventData::InboxSpliced(spliced).into())
 }
 
 /// The outcome of a message that a crash left between the queue and the conversation.

@@ -8,7 +8,8 @@ fn unreviewed(
     answers: impl IntoIterator<Item = Answer>,
 ) -> (World, MockModel, Client) {
     let (world, mock, mut client) = stage(patch, answers);
-    client.complete("s", "Go.");
+    let message = client.prompt("s", "Go.");
+    client.request("session/wait", json!({ "sessionId": "s", "messageId": message }));
     assert_eq!(reviewers(&mock), Vec::<Value>::new());
     (world, mock, client)
 }
@@ -67,10 +68,21 @@ fn guard_1_a_turn_that_ends_at_the_models_limit_is_not_reviewed() {
 
 #[test]
 fn guard_1_a_turn_that_ends_at_its_own_limit_is_not_reviewed() {
-    let patch = format!("{ON}- id: agent-loop\n  merge: {{budgets: {{steps: 2}}}}\n");
-    let (_world, _mock, mut client) = unreviewed(&patch, [reads(), say("One.")]);
+    let patch = format!("{ON}- id: agent-loop\n  merge: {{budgets: {{steps: 1}}}}\n");
+    let (_world, _mock, mut client) = unreviewed(&patch, [reads()]);
     held(&mut client);
     assert_eq!(client.rest("s")["outcome"]["kind"], "limit");
+}
+
+#[test]
+fn a_turn_that_has_no_step_left_is_reviewed_and_not_told() {
+    let patch = format!("{ON}- id: agent-loop\n  merge: {{budgets: {{steps: 2}}}}\n");
+    let (_world, mock, mut client) = stage(&patch, [reads(), say("One.")]);
+    mock.add_when(REVIEWER, hand_in(&update()));
+    assert_eq!(client.complete("s", "Go.")["outcome"]["kind"], "completed");
+    let settled = settled(&mut client);
+    assert_eq!((&settled["status"], &settled["published"]), (&json!("update"), &json!(false)));
+    assert_eq!(notices(&mut client), 0);
 }
 
 #[test]

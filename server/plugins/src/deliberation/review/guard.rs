@@ -16,8 +16,8 @@ use crate::deliberation::config::{NAME, ReviewScope};
 pub(super) enum Held {
     /// Guard 1: the session is an agent's child.
     Child,
-    /// Guard 1: the turn does not end well, whatever a review says: at the model's limit, at a budget of its own, or
-    /// because it was cancelled.
+    /// Guard 1: the turn does not end well, whatever a review says: at the model's limit, or because it was
+    /// cancelled. One that fails, or that a budget stops, does not come here.
     Cut,
     /// Guard 2: no tool was called in it, and only such turns are reviewed.
     NoTool,
@@ -41,7 +41,7 @@ pub(super) fn held(
     if !event.is_root {
         return Some(Held::Child);
     }
-    if event.cut || event.limit.is_some() || event.cancel.is_cancelled() {
+    if event.cut || event.cancel.is_cancelled() {
         return Some(Held::Cut);
     }
     let events = of_turn(log);

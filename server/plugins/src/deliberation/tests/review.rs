@@ -19,8 +19,8 @@ use dsh_protocol::params::session::Delivery;
 use dsh_protocol::turn::{Outcome, TurnEnd};
 use futures_util::stream;
 
-use super::review::Reviews;
 use super::*;
+use crate::deliberation::review::Reviews;
 
 const LABEL: &str = "masked review: turn 1";
 
