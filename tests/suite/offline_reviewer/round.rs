@@ -132,6 +132,10 @@ fn what_a_snapshot_escapes_is_read_as_it_was_said() {
     };
     let outcome = review(&mut client);
     assert_eq!(outcome["packet"], json!({ "role": "masked-review", "status": "no_update" }));
+    // So may somebody have said it who wrote the bracket that way.
+    world.file("page.xml", &page.replace('<', "&lt;"));
+    let outcome = review(&mut client);
+    assert_eq!(outcome["packet"], json!({ "role": "masked-review", "status": "no_update" }));
     // The same text is judged by what the file says now.
     world.file("page.xml", &page.replace("nonce=\"1\"", "nonce=\"2\""));
     let outcome = review(&mut client);
@@ -187,5 +191,22 @@ fn a_review_counts_what_no_packet_can_hold() {
     let items = outcome["packet"]["items"].as_array().unwrap();
     let last = items.last().unwrap()["content"].as_str().unwrap();
     assert_eq!((items.len(), last), (13, "18 more findings of this sort are left out."));
+    client.shut_down();
+}
+
+#[test]
+fn a_newcomer_has_an_answer_deliberated_about_without_a_key() {
+    let world = world();
+    let mut client = serve(&world);
+    client.session("s");
+    client.complete("s", "where is `pause_before` defined?");
+    let line = "/deliberate How long is the delay before another attempt?";
+    let done = client.request("command/run", json!({ "sessionId": "s", "line": line }));
+    assert_eq!(done["ok"], true, "{done}");
+    let text = done["text"].as_str().unwrap();
+    for role in ["trajectory-audit", "masked-review"] {
+        assert!(text.contains(&format!("({role}): nothing that matters was found")), "{text}");
+    }
+    assert!(text.contains("lead to src/patience.rs:1"), "{text}");
     client.shut_down();
 }

@@ -122,3 +122,36 @@ fn reference(place: &Place) -> Value {
 pub(super) fn beginning(text: &str, most: usize) -> &str {
     text.char_indices().nth(most).map_or(text, |(end, _)| text[..end].trim_end())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_stays_within_its_size_and_says_what_it_leaves_out() {
+        let mut items = Items::default();
+        for at in 0..8 {
+            let content = format!("{at}{}", "\u{1f980}".repeat(1_000));
+            items.add(Kind::Observation, Certainty::Certain, &content, &[]);
+        }
+        let packet = items.packet(BranchRole::MaskedReview);
+        assert!(packet.to_string().encode_utf16().count() <= MOST_UNITS);
+        let items = packet["items"].as_array().unwrap();
+        assert_eq!(items.len(), 5);
+        assert_eq!(items[4]["content"], "4 more findings of this sort are left out.");
+    }
+
+    #[test]
+    fn nothing_is_said_twice_or_without_words() {
+        let mut items = Items::default();
+        for content in ["A fact.", " a FACT. ", " "] {
+            items.add(Kind::Observation, Certainty::Certain, content, &[]);
+        }
+        let blank = Place { path: "a.rs".to_owned(), line: Some(0), quote: Some(" ".to_owned()) };
+        items.add(Kind::Unknown, Certainty::Likely, "Another.", &vec![blank; 9]);
+        let packet = items.packet(BranchRole::TrajectoryAudit);
+        let items = packet["items"].as_array().unwrap();
+        assert_eq!(items.len(), 2);
+        assert_eq!(items[1]["refs"], Value::from(vec![json!({ "path": "a.rs" }); MOST_REFS]));
+    }
+}

@@ -64,7 +64,8 @@ impl Child<'_> {
             let task = Task::read(&self.turn.prompt);
             let mut seen = inherited(self.messages);
             let who = "The incumbent".to_owned();
-            let incumbent = Statement { who, text: task.incumbent.clone(), is_final: true };
+            let text = task.incumbent.clone();
+            let incumbent = Statement { who, text, or: None, is_final: true };
             seen.statements.push(incumbent);
             (seen, task)
         } else {
@@ -76,6 +77,7 @@ impl Child<'_> {
         seen.statements.extend(task.observations.into_iter().map(|text| Statement {
             who: "A supplied observation".to_owned(),
             text,
+            or: None,
             is_final: true,
         }));
         seen.statements.reverse();
@@ -88,8 +90,19 @@ impl Child<'_> {
     async fn failed(&self, evidence: &Arc<dyn Evidence>, all: &[Statement]) -> Vec<Failed> {
         let mut failed: Vec<Failed> = Vec::new();
         for statement in all {
-            let checked = evidence.check(joined(&statement.text), self.cancel.clone()).await;
-            for failure in checked.failures {
+            let check = |text: &str| evidence.check(joined(text), self.cancel.clone());
+            let failures = check(&statement.text).await.failures;
+            let in_other_words = match &statement.or {
+                Some(or) if !failures.is_empty() => Some(check(or).await.failures),
+                Some(_) | None => None,
+            };
+            for failure in failures {
+                let is_same = |other: &EvidenceFailure| {
+                    other.path == failure.path && other.line == failure.line
+                };
+                if in_other_words.as_ref().is_some_and(|others| !others.iter().any(is_same)) {
+                    continue;
+                }
                 let is_meant = statement.is_final || failure.line.is_some();
                 let is_new = failed.iter().all(|known| known.failure != failure);
                 if is_meant && is_new {
@@ -210,7 +223,8 @@ fn shown_lines(seen: &Seen) -> Vec<(String, Ref)> {
         for at in shown {
             let says = at.text.chars().filter(|char| char.is_alphanumeric()).count() >= SAYS;
             let is_meant = outcome.tool == "read" || is_named(&at.path);
-            if !says || !is_meant || at.cut || at.path.starts_with("spill:") {
+            let is_clear = !at.cut && !snapshot::is_ambiguous(&at.text);
+            if !says || !is_meant || !is_clear || at.path.starts_with("spill:") {
                 continue;
             }
             if lines.len() >= MOST_LINES {

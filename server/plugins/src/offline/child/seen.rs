@@ -13,6 +13,8 @@ pub(super) struct Statement {
     /// Who says it, as the subject of a sentence.
     pub who: String,
     pub text: String,
+    /// The text in its other reading, where it cannot be told which one was said.
+    pub or: Option<String>,
     /// Whether it is an answer, and not said on the way to one: who is about to look may name files that are not
     /// there.
     pub is_final: bool,
@@ -45,7 +47,7 @@ pub(super) fn inherited(messages: &[Arc<Message>]) -> Seen {
             message.content.iter().any(|block| matches!(block, ContentBlock::ToolCall { .. }));
         if !text.trim().is_empty() {
             let who = "An earlier answer".to_owned();
-            seen.statements.push(Statement { who, text, is_final: !asks });
+            seen.statements.push(Statement { who, text, or: None, is_final: !asks });
         }
     }
     if let Some(last) = seen.statements.iter_mut().rfind(|statement| statement.is_final) {

@@ -1,7 +1,8 @@
 //! Reads the steps of a session back out of the text in which a mid-fork shows them.
 //!
 //! A row begins with four blanks and its label. Lines that begin with six blanks and `|` go on with it. What is
-//! quoted has lost the brackets of the frame's own tags, and gets them back here.
+//! quoted has lost the brackets of the frame's own tags, and gets them back here. Whoever said `&lt;` before such a
+//! tag looks the same, so both readings of a text are kept.
 
 use std::sync::LazyLock;
 
@@ -94,11 +95,12 @@ impl Reading {
 
     fn row_ends(&mut self) {
         let Some((label, text)) = self.row.take() else { return };
-        let text = with_tags(&text);
+        let (written, text) = (text.clone(), with_tags(&text));
         if label == ANSWER {
             self.last = Some(self.seen.statements.len());
             let who = format!("Step {} of turn {}", self.step, self.turn);
-            self.seen.statements.push(Statement { who, text, is_final: false });
+            let or = (written != text).then_some(written);
+            self.seen.statements.push(Statement { who, text, or, is_final: false });
         } else if let Some(id) = label.strip_prefix(CALL) {
             let tool = text.split('(').next().unwrap_or_default();
             self.calls.push((id.to_owned(), tool.to_owned()));
@@ -116,6 +118,11 @@ impl Reading {
 /// Quoted text with the brackets that its tags had.
 fn with_tags(text: &str) -> String {
     TAG.replace_all(text, "<$1").into_owned()
+}
+
+/// Whether a text has a tag of the frame, which may have been said in either reading.
+pub(super) fn is_ambiguous(text: &str) -> bool {
+    TAG.is_match(&text.replace('<', "&lt;"))
 }
 
 /// A tag of the frame without its bracket, in any case and with anything unseen inside.

@@ -59,3 +59,25 @@ fn entries(body: &str) -> Vec<String> {
     entries.retain(|entry| entry != NONE);
     entries
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Task;
+
+    #[test]
+    fn a_task_is_read_out_of_its_sections() {
+        let prompt = "You are a branch.\n\n## Decision question\n\nWhich?\n## Not a section\n\n## Incumbent\n\n\
+                      This.\n\n## Supplied observations\n\n- one\n  goes on\n- two\n\n\
+                      ## User and system constraints\n\n- none supplied\n\n## Unresolved unknowns\n\n\
+                      - none supplied\n\n## Focus\n\nlocks\n\n## What you know of the session\n\nNothing.\n";
+        let expected = Task {
+            goal: "Which?\n## Not a section".to_owned(),
+            incumbent: "This.".to_owned(),
+            observations: vec!["one\ngoes on".to_owned(), "two".to_owned()],
+            unknowns: Vec::new(),
+            focus: "locks".to_owned(),
+        };
+        assert_eq!(Task::read(prompt), expected);
+        assert_eq!(Task::read("Anything else."), Task::default());
+    }
+}
