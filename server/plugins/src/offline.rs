@@ -89,7 +89,7 @@ async fn answer_to(
     let tools: BTreeSet<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
     if let Some(role) = child::role(offered) {
         let messages = &request.messages;
-        let child = Child { role, messages, turn: &turn, tools, evidence, cancel };
+        let child = Child { role, messages, turn: &turn, tools, search, evidence, cancel };
         return reply::chunks(&child.next().await, request);
     }
     let question = Question::read(&turn.prompt, &turn.earlier);

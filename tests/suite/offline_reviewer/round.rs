@@ -78,7 +78,7 @@ fn a_round_of_three_roles_needs_no_key() {
     let made: Vec<String> =
         outcomes.iter().map(|outcome| calls(&mut client, outcome).join(" ")).collect();
     let expected = [
-        "grep grep read read structured_output",
+        "grep read read structured_output",
         "read grep read read grep glob structured_output",
         "read read grep glob structured_output",
     ];
@@ -207,6 +207,6 @@ fn a_newcomer_has_an_answer_deliberated_about_without_a_key() {
     for role in ["trajectory-audit", "masked-review"] {
         assert!(text.contains(&format!("({role}): nothing that matters was found")), "{text}");
     }
-    assert!(text.contains("lead to src/patience.rs:1"), "{text}");
+    assert!(text.contains("leads to src/patience.rs:1"), "{text}");
     client.shut_down();
 }

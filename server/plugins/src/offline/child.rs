@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dsh_agent::evidence::Evidence;
+use dsh_agent::files::Search;
 use dsh_agent::subagents::structured::STRUCTURED_OUTPUT;
 use dsh_protocol::deliberation::BranchRole;
 use dsh_protocol::message::Message;
@@ -43,6 +44,7 @@ pub(super) struct Child<'c> {
     pub turn: &'c Turn,
     /// The names of the tools that may be called.
     pub tools: BTreeSet<&'c str>,
+    pub search: &'c Arc<dyn Search>,
     pub evidence: Option<&'c Arc<dyn Evidence>>,
     pub cancel: &'c CancellationToken,
 }
@@ -57,7 +59,7 @@ impl Child<'_> {
         }
         match self.role {
             BranchRole::MaskedReview | BranchRole::TrajectoryAudit => self.review().await,
-            BranchRole::IndependentAlternative => self.alternative(),
+            BranchRole::IndependentAlternative => self.alternative().await,
         }
     }
 

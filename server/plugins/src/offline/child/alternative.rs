@@ -1,107 +1,108 @@
 //! An alternative: a second search, with other words than those of the question, from what the branch was told
 //! alone.
 //!
-//! The names that it was told are looked for where they are defined, and the words of the question are replaced by
-//! others of the same meaning. What the branch already names is nothing new.
+//! The names that it was told are looked for where they are defined. The words of the question are replaced by
+//! others of the same meaning, and the passages that are about those are read. What the branch was told is nothing
+//! new.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
+use dsh_agent::tool::ToolFailure;
 use dsh_protocol::workspace::GrepArguments;
-use regex::{Regex, RegexBuilder};
 
 use super::Child;
 use super::finding::code;
 use super::packet::{Certainty, Items, Kind, Place};
 use super::task::Task;
 use crate::offline::definition::STRONG;
-use crate::offline::place;
+use crate::offline::passages::{self, Passage};
 use crate::offline::plan::{call, grep, read_call};
-use crate::offline::question::{Name, Question};
+use crate::offline::question::{Name, Question, Term, Want};
 use crate::offline::rank::{self, Found};
 use crate::offline::reply::{Call, Step};
-use crate::offline::results::{self, Matches, Sighting};
+use crate::offline::results::{self, Matches, Sighting, Window};
 use crate::offline::words;
 
 const MOST_NAMES: usize = 4;
-const MOST_WORDS: usize = 24;
+/// How often the words of the question are replaced by others.
+const VARIANTS: usize = 2;
 /// How many matches a search shows.
 const SHOWN: u64 = 300;
-/// Definitions and places that are told.
+/// Definitions, and passages, that are told.
 const TOLD: usize = 3;
-/// Lines that are this near to each other are about one thing.
-const NEAR: u64 = 8;
-/// Lines read before and behind one.
-const AROUND: u64 = 6;
-
-/// A word of the question and the words that stand for it.
-#[derive(Clone, Debug)]
-struct Group {
-    others: Vec<String>,
-    pattern: Regex,
-}
+/// Lines read before and behind a passage.
+const AROUND: u64 = 2;
 
 /// What is searched for.
 struct Wanted {
     names: Vec<Name>,
-    groups: Vec<Group>,
+    /// The question in other words.
+    variants: Vec<Question>,
     /// Everything that the branch was told, to know what is not new.
     told: String,
 }
 
 impl Child<'_> {
-    pub(super) fn alternative(&self) -> Step {
+    pub(super) async fn alternative(&self) -> Step {
         let mut items = Items::default();
-        if !self.tools.contains("grep") {
+        if !self.tools.contains("grep") && !self.tools.contains("read") {
             let content = "Nothing was searched: this branch has no tool to search with.";
             items.add(Kind::Unknown, Certainty::Certain, content, &[]);
             return self.hand_in(items);
         }
         let wanted = Wanted::read(&Task::read(&self.turn.prompt));
-        let searches = wanted.searches();
-        if self.turn.rounds == 0 && !searches.is_empty() {
-            let calls = searches.iter().map(|search| call("grep", search)).collect();
-            return Step::Calls(calls);
-        }
-        if let Some(failed) = self.turn.failure() {
-            let content = format!("A call of {} failed: {}", failed.0, code(failed.1));
-            items.add(Kind::Unknown, Certainty::Certain, &content, &[]);
-        }
-        let matches = self.matches();
-        let found = wanted.definitions(&matches);
-        let places = wanted.places(&matches, &found);
-        if self.turn.rounds == 1 && self.tools.contains("read") {
-            let at = found.iter().map(|found| &found.at).chain(&places);
-            let calls: Vec<Call> = at.map(around).collect();
-            if !calls.is_empty() {
-                return Step::Calls(calls);
+        if self.turn.rounds == 0 {
+            match self.searches(&wanted).await {
+                Ok(calls) if !calls.is_empty() => return Step::Calls(calls),
+                Ok(_) => {}
+                Err(failed) => tell_failure("search", &failed.message, &mut items),
             }
         }
-        for found in &found {
-            tell_definition(found, &mut items);
+        if let Some((tool, message)) = self.turn.failure() {
+            tell_failure(tool, message, &mut items);
         }
-        for at in &places {
-            wanted.tell_place(at, &mut items);
+        for found in wanted.definitions(&self.matches()) {
+            tell_definition(&found, &mut items);
+        }
+        for window in self.reads() {
+            wanted.tell_passage(&window, &mut items);
         }
         self.hand_in(items)
     }
 
+    async fn searches(&self, wanted: &Wanted) -> Result<Vec<Call>, ToolFailure> {
+        let mut calls = Vec::new();
+        if self.tools.contains("grep") && !wanted.names.is_empty() {
+            let pattern = rank::exact_pattern(&wanted.names);
+            calls.push(call("grep", &GrepArguments { limit: Some(SHOWN), ..grep(pattern) }));
+        }
+        if self.tools.contains("read") {
+            let mut passages: Vec<Passage> = Vec::new();
+            for variant in &wanted.variants {
+                passages.extend(passages::find(self.search, variant, self.cancel).await?);
+            }
+            passages.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
+            let mut seen = BTreeSet::new();
+            let is_new = |passage: &&Passage| {
+                !wanted.told.contains(&passage.path) && seen.insert(passage.path.clone())
+            };
+            calls.extend(passages.iter().filter(is_new).take(TOLD).map(reading));
+        }
+        Ok(calls)
+    }
+
     /// What the searches of this turn have shown.
     fn matches(&self) -> Matches {
-        let mut all = Matches::default();
-        for done in self.turn.results("grep") {
-            let Ok(text) = &done.result else { continue };
-            for at in results::grep(text).shown {
-                if !all.shown.contains(&at) {
-                    all.shown.push(at);
-                }
-            }
-        }
-        all
+        let done = self.turn.results("grep").filter_map(|done| done.result.as_ref().ok());
+        let shown = done.flat_map(|text| results::grep(text).shown).collect();
+        Matches { shown, ..Matches::default() }
     }
 }
 
-fn around(at: &Sighting) -> Call {
-    read_call(&at.path, at.line.saturating_sub(AROUND).max(1), 2 * AROUND + 1)
+fn reading(passage: &Passage) -> Call {
+    let (first, last) = passage.lines;
+    let offset = first.saturating_sub(AROUND).max(1);
+    read_call(&passage.path, offset, last + AROUND + 1 - offset)
 }
 
 impl Wanted {
@@ -109,124 +110,81 @@ impl Wanted {
         let mut texts = vec![task.goal.as_str(), task.focus.as_str()];
         texts.extend(task.unknowns.iter().chain(&task.observations).map(String::as_str));
         let told = texts.join("\n");
-        let questions: Vec<Question> = texts.iter().map(|text| Question::read(text, &[])).collect();
         let mut names: Vec<Name> = Vec::new();
-        let all = questions.iter().flat_map(|question| &question.names);
-        for name in all.filter(|name| name.is_code) {
-            if names.len() < MOST_NAMES && names.iter().all(|known| known.name != name.name) {
-                names.push(name.clone());
+        for text in &texts {
+            let of_text = Question::read(text, &[]).names;
+            for name in of_text.into_iter().filter(|name| name.is_code) {
+                if names.len() < MOST_NAMES && names.iter().all(|known| known.name != name.name) {
+                    names.push(name);
+                }
             }
         }
-        // Observations are what was found, not what is asked.
-        let asked = questions.iter().take(2).flat_map(|question| &question.terms);
-        let own: Vec<&str> = asked.map(|term| term.word.as_str()).collect();
-        let is_own = |other: &str| own.iter().any(|word| same(word, other));
-        let mut groups: Vec<Group> = Vec::new();
-        let mut count = 0;
-        for word in &own {
-            let mut others: Vec<String> =
-                words::synonyms(word).filter(|other| !is_own(other)).map(str::to_owned).collect();
-            others.dedup();
-            others.truncate(MOST_WORDS.saturating_sub(count));
-            count += others.len();
-            if let Some(pattern) = pattern_of(&others) {
-                groups.push(Group { others, pattern });
-            }
-        }
-        Wanted { names, groups, told }
-    }
-
-    fn searches(&self) -> Vec<GrepArguments> {
-        let mut searches = Vec::new();
-        if !self.names.is_empty() {
-            let pattern = rank::exact_pattern(&self.names);
-            searches.push(GrepArguments { limit: Some(SHOWN), ..grep(pattern) });
-        }
-        if !self.groups.is_empty() {
-            let all: Vec<&str> = self.groups.iter().map(|group| group.pattern.as_str()).collect();
-            let (pattern, case_insensitive) = (all.join("|"), Some(true));
-            searches.push(GrepArguments { limit: Some(SHOWN), case_insensitive, ..grep(pattern) });
-        }
-        searches
+        let goal = Question::read(&task.goal, &[]);
+        let goal = if goal.terms.is_empty() { Question::read(&task.focus, &[]) } else { goal };
+        let variants = (0..VARIANTS).filter_map(|number| in_other_words(&goal, number)).collect();
+        Wanted { names, variants, told }
     }
 
     /// Where the names are defined, as far as nobody has said so.
     fn definitions(&self, matches: &Matches) -> Vec<Found> {
+        let is_told = |at: &Sighting| self.told.contains(&format!("{}:{}", at.path, at.line));
         let mut found = rank::definitions(&self.names, matches);
-        found.retain(|found| found.definition.strength >= STRONG && !self.is_told(&found.at));
+        found.retain(|found| found.definition.strength >= STRONG && !is_told(&found.at));
         found.truncate(TOLD);
         found
     }
 
-    /// The lines around which most of the question's words stand in other words, one of each file.
-    fn places(&self, matches: &Matches, found: &[Found]) -> Vec<Sighting> {
-        let mut by_file: BTreeMap<&str, Vec<(&Sighting, Vec<usize>)>> = BTreeMap::new();
-        for at in &matches.shown {
-            let groups = self.groups_in(&at.text);
-            if !groups.is_empty() {
-                by_file.entry(&at.path).or_default().push((at, groups));
+    /// Tells the line of a passage that says most in the other words.
+    fn tell_passage(&self, window: &Window, items: &mut Items) {
+        let mut best: Option<(f32, &Question, &Sighting)> = None;
+        for variant in &self.variants {
+            for at in window.lines.iter().filter(|at| !at.cut) {
+                let score = passages::line_score(variant, &at.text);
+                if score > best.map_or(0.0, |(most, _, _)| most) {
+                    best = Some((score, variant, at));
+                }
             }
         }
-        let least = self.groups.len().min(2);
-        let mut best: Vec<(usize, bool, Sighting)> = Vec::new();
-        for (path, lines) in by_file {
-            let is_found = found.iter().any(|found| found.at.path == path);
-            if is_found || self.told.contains(path) {
-                continue;
-            }
-            let score = |at: &Sighting| {
-                let near = lines.iter().filter(|(other, _)| other.line.abs_diff(at.line) <= NEAR);
-                let mut groups: Vec<usize> =
-                    near.flat_map(|(_, groups)| groups.iter().copied()).collect();
-                groups.sort_unstable();
-                groups.dedup();
-                groups.len()
-            };
-            let scored = lines.iter().filter(|(at, _)| !at.cut).map(|(at, groups)| {
-                // The line itself counts as well, so that the fullest one is told.
-                (score(at), groups.len(), *at)
-            });
-            let top = scored.max_by(|a, b| {
-                (a.0, a.1, std::cmp::Reverse(a.2.line)).cmp(&(
-                    b.0,
-                    b.1,
-                    std::cmp::Reverse(b.2.line),
-                ))
-            });
-            if let Some((score, _, at)) = top.filter(|(score, _, _)| *score >= least) {
-                best.push((score, is_aside(path), at.clone()));
-            }
-        }
-        best.sort_by(|a, b| (b.0, a.1, &a.2.path).cmp(&(a.0, b.1, &b.2.path)));
-        best.into_iter().take(TOLD).map(|(_, _, at)| at).collect()
-    }
-
-    fn groups_in(&self, line: &str) -> Vec<usize> {
-        let groups = self.groups.iter().enumerate();
-        groups.filter(|(_, group)| group.pattern.is_match(line)).map(|(at, _)| at).collect()
-    }
-
-    fn is_told(&self, at: &Sighting) -> bool {
-        self.told.contains(&format!("{}:{}", at.path, at.line))
-    }
-
-    fn tell_place(&self, at: &Sighting, items: &mut Items) {
-        let groups = self.groups_in(&at.text);
-        let words: Vec<&str> = groups
-            .iter()
-            .flat_map(|group| &self.groups[*group].others)
-            .map(String::as_str)
-            .filter(|word| at.text.to_lowercase().contains(word))
-            .collect();
+        let Some((_, variant, at)) = best else { return };
+        let words: Vec<&str> = variant.terms.iter().map(|term| term.word.as_str()).collect();
         let content = format!(
-            "Other words for the question (`{}`) lead to {}:{}, which it does not name: {}.",
-            words.join("`, `"),
+            "Searched for as `{}`, the question leads to {}:{}, which it does not name: {}.",
+            words.join(" "),
             at.path,
             at.line,
             code(&at.text),
         );
         items.add(Kind::Suggestion, Certainty::Uncertain, &content, &[place_of(at)]);
     }
+}
+
+/// A question in which words have others of the same meaning in their place; nothing when no word has another one.
+fn in_other_words(question: &Question, number: usize) -> Option<Question> {
+    let mut is_other = false;
+    let mut terms: Vec<Term> = Vec::new();
+    for term in &question.terms {
+        let is_own = |other: &str| question.terms.iter().any(|own| same(&own.word, other));
+        let other = words::synonyms(&term.word).filter(|other| !is_own(other)).nth(number);
+        is_other |= other.is_some();
+        let word = other.map_or_else(|| term.word.clone(), str::to_owned);
+        if terms.iter().all(|known| !same(&known.word, &word)) {
+            terms.push(Term { word });
+        }
+    }
+    is_other.then(|| Question {
+        want: Want::Explanation,
+        names: Vec::new(),
+        files: Vec::new(),
+        line: None,
+        phrase: None,
+        terms,
+        about_use: question.about_use,
+        is_soft: false,
+    })
+}
+
+fn same(one: &str, other: &str) -> bool {
+    words::Stem::of(one.as_bytes()) == words::Stem::of(other.as_bytes())
 }
 
 fn tell_definition(found: &Found, items: &mut Items) {
@@ -241,32 +199,11 @@ fn tell_definition(found: &Found, items: &mut Items) {
     items.add(Kind::Observation, Certainty::Certain, &content, &[place_of(at)]);
 }
 
+fn tell_failure(what: &str, message: &str, items: &mut Items) {
+    let content = format!("A call of {what} failed: {}", code(message));
+    items.add(Kind::Unknown, Certainty::Certain, &content, &[]);
+}
+
 fn place_of(at: &Sighting) -> Place {
     Place { path: at.path.clone(), line: Some(at.line), quote: Some(at.text.trim().to_owned()) }
-}
-
-/// Whether a file only speaks about what others do.
-fn is_aside(path: &str) -> bool {
-    let place = place::Place::of(path);
-    place.is_test
-        || place.is_example
-        || place.is_foreign
-        || place.is_lock
-        || place.is_docs
-        || place.is_data
-}
-
-fn same(one: &str, other: &str) -> bool {
-    words::Stem::of(one.as_bytes()) == words::Stem::of(other.as_bytes())
-}
-
-/// A pattern that finds the words, also as parts of names; none without words.
-fn pattern_of(words: &[String]) -> Option<Regex> {
-    if words.is_empty() {
-        return None;
-    }
-    let words: Vec<String> = words.iter().map(|word| regex::escape(word)).collect();
-    // A part of a name begins and ends at `_` too, which no word boundary does.
-    let text = format!(r"(?:\b|_)(?:{})(?:s|ed|ing)?(?:\b|_)", words.join("|"));
-    RegexBuilder::new(&text).case_insensitive(true).build().ok()
 }
