@@ -28,3 +28,4 @@ pub mod rules;
 pub mod answers;
 pub mod script;
 pub mod seed;
+pub mod trajectories;

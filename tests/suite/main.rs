@@ -31,6 +31,7 @@ mod model_answers;
 mod model_failures;
 mod model_list;
 mod model_pauses;
+mod offline_reviewer;
 mod product;
 mod properties;
 mod queue;

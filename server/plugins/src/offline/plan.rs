@@ -212,7 +212,7 @@ enum Lookup {
     Ask(Call),
 }
 
-fn grep(pattern: String) -> GrepArguments {
+pub(super) fn grep(pattern: String) -> GrepArguments {
     GrepArguments {
         pattern,
         path: None,
@@ -226,7 +226,7 @@ fn grep(pattern: String) -> GrepArguments {
     }
 }
 
-fn glob(file: &str) -> GlobArguments {
+pub(super) fn glob(file: &str) -> GlobArguments {
     let pattern = if file.contains('/') {
         format!("**/{}", file.trim_start_matches('/'))
     } else {
@@ -235,13 +235,13 @@ fn glob(file: &str) -> GlobArguments {
     GlobArguments { pattern, path: None, order: None, limit: None }
 }
 
-fn read_call(path: &str, offset: u64, limit: u64) -> Call {
+pub(super) fn read_call(path: &str, offset: u64, limit: u64) -> Call {
     let arguments =
         ReadArguments { file_path: path.to_owned(), offset: Some(offset), limit: Some(limit) };
     call("read", &arguments)
 }
 
-fn call(tool: &'static str, arguments: &impl serde::Serialize) -> Call {
+pub(super) fn call(tool: &'static str, arguments: &impl serde::Serialize) -> Call {
     Call { tool, arguments: value(arguments) }
 }
 

@@ -172,7 +172,7 @@ async fn turn_in(
     tools: &[&str],
 ) -> (String, String) {
     let files = Arc::new(Files(files.iter().copied().collect()));
-    let adapter = Retrieval::new(Arc::clone(&files) as Arc<dyn Search>);
+    let adapter = Retrieval::new(Arc::clone(&files) as Arc<dyn Search>, None);
     let mut messages = vec![message(Role::User, vec![ContentBlock::text(prompt)], Source::User)];
     let (mut steps, mut answer) = (Vec::new(), String::new());
     for step in 1..6 {
@@ -355,7 +355,7 @@ async fn small_talk_is_answered_without_a_search() {
 
 #[tokio::test]
 async fn a_cancelled_request_ends_as_aborted() {
-    let adapter = Retrieval::new(Arc::new(Files(FILES.iter().copied().collect())));
+    let adapter = Retrieval::new(Arc::new(Files(FILES.iter().copied().collect())), None);
     let cancel = CancellationToken::new();
     cancel.cancel();
     let messages = [message(Role::User, vec![ContentBlock::text("where is main?")], Source::User)];

@@ -15,6 +15,18 @@ pub(super) struct Done {
     pub result: Result<String, String>,
 }
 
+/// Where the last prompt stands in a conversation.
+pub(super) fn begins(messages: &[Arc<Message>]) -> Option<usize> {
+    messages
+        .iter()
+        .rposition(is_prompt)
+        .or_else(|| messages.iter().rposition(|message| message.role == Role::User))
+}
+
+fn is_prompt(message: &Arc<Message>) -> bool {
+    message.role == Role::User && message.source == Source::User
+}
+
 /// The last prompt and the steps behind it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Turn {
@@ -30,20 +42,12 @@ pub(super) struct Turn {
 impl Turn {
     /// Reads a conversation.
     pub(super) fn of(messages: &[Arc<Message>]) -> Turn {
-        let is_prompt =
-            |message: &&Arc<Message>| message.role == Role::User && message.source == Source::User;
-        let Some(at) = messages
-            .iter()
-            .rposition(|message| is_prompt(&message))
-            .or_else(|| messages.iter().rposition(|message| message.role == Role::User))
-        else {
-            return Turn::default();
-        };
+        let Some(at) = begins(messages) else { return Turn::default() };
         let (before, after) = messages.split_at(at);
         let Some((prompt, steps)) = after.split_first() else {
             return Turn::default();
         };
-        let earlier = before.iter().rev().filter(is_prompt);
+        let earlier = before.iter().rev().filter(|message| is_prompt(message));
         let asks = |message: &&Arc<Message>| {
             message.content.iter().any(|block| matches!(block, ContentBlock::ToolCall { .. }))
         };
@@ -68,7 +72,8 @@ impl Turn {
     }
 }
 
-fn done(steps: &[Arc<Message>]) -> Vec<Done> {
+/// The calls of some messages with their results.
+pub(super) fn done(steps: &[Arc<Message>]) -> Vec<Done> {
     let blocks = || steps.iter().flat_map(|message| &message.content);
     let mut done = Vec::new();
     for block in blocks() {

@@ -150,8 +150,12 @@ fn outer<'w>(window: &'w Window, at: &Sighting) -> Option<&'w Sighting> {
     })
 }
 
-/// The first lines of a fence stand right behind their place, so that each can be checked.
+/// The first lines of a fence stand right behind their place, so that each can be checked. A closing bracket of
+/// something above says nothing and is no place to cite.
 fn fenced(path: &str, lines: &[Sighting]) -> Option<String> {
+    let says = |line: &Sighting| line.text.chars().any(char::is_alphanumeric);
+    let start = lines.iter().position(says)?;
+    let lines = &lines[start..];
     let whole = lines.iter().position(|line| line.cut).unwrap_or(lines.len());
     let lines = &lines[..whole];
     let first = lines.first()?;

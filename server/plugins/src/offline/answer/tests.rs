@@ -80,3 +80,11 @@ fn quotations_hold_no_backtick_and_stand_in_the_line() {
     let quote = cited.strip_prefix("`a.rs:7`: `").unwrap().strip_suffix('`').unwrap();
     assert!(quote.contains("needle") && quote.len() <= 160 && long.text.contains(quote));
 }
+
+#[test]
+fn an_excerpt_is_cited_where_its_first_word_stands() {
+    let text = "<path>a.rs</path>\n<content>\n4: }\n5: \n6: fn pause() {\n7:     rest(1);\n8: }\n</content>";
+    let window = results::read(text).unwrap();
+    let excerpt = quote::around(&window, 2);
+    assert!(excerpt.starts_with("From `a.rs:6`:\n```rs\nfn pause() {\n"), "{excerpt}");
+}
