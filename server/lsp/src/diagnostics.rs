@@ -1,7 +1,7 @@
 //! What reviews and checks have found, as the editor's own diagnostics: pushed, and kept until a person dismisses or
 //! accepts them or their line is gone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -206,15 +206,15 @@ async fn show(
     while waiting.recv_many(&mut together, WAITING).await > 0 {
         let (Some(own), Some(outbox)) = (own.upgrade(), outbox.upgrade()) else { return };
         let mut files = BTreeSet::new();
-        let mut touched = BTreeMap::new();
+        let mut touched = BTreeSet::new();
         for change in together.drain(..) {
             if let Change::Touched(path) = change {
-                touched.insert(path, ());
+                touched.insert(path);
             } else {
                 files.extend(own.take(change).await);
             }
         }
-        for path in touched.into_keys() {
+        for path in touched {
             files.extend(own.take(Change::Touched(path)).await);
         }
         for path in files {

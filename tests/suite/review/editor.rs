@@ -82,7 +82,7 @@ fn an_item_is_a_diagnostic_at_its_place_until_it_is_dismissed() {
     let titles: Vec<&str> = offered.iter().map(|it| it["title"].as_str().unwrap()).collect();
     assert_eq!(titles, ["Ask the agent about this", "Dismiss"]);
     run(&mut client, &offered[1]);
-    pushed(&client, &world, |all| all.is_empty());
+    pushed(&client, &world, <[Value]>::is_empty);
     assert_eq!(actions(&mut client, &world, 1), Vec::<Value>::new());
     let listed = client.request("review/list", json!({ "sessionId": "s" }));
     assert_eq!(listed["reviews"][0]["items"][0]["state"], "dismissed");
@@ -96,7 +96,7 @@ fn an_item_that_is_accepted_elsewhere_goes() {
     let review = client.notification("review/notice", |_| true)["reviewId"].clone();
     let accepted = json!({ "reviewId": review, "index": 0, "state": "accepted" });
     client.request("review/setItem", accepted);
-    pushed(&client, &world, |all| all.is_empty());
+    pushed(&client, &world, <[Value]>::is_empty);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_diagnostic_follows_its_line_and_goes_with_it() {
         "contentChanges": [{ "text": "fn rest() {}\n" }],
     });
     client.notify("textDocument/didChange", change);
-    pushed(&client, &world, |all| all.is_empty());
+    pushed(&client, &world, <[Value]>::is_empty);
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_citation_that_does_not_hold_is_a_diagnostic_until_it_is_dismissed() {
     assert_eq!(shown["range"]["start"]["line"], 11, "where it stands");
     let offered = actions(&mut client, &world, 11);
     run(&mut client, &offered[1]);
-    pushed(&client, &world, |all| all.is_empty());
+    pushed(&client, &world, <[Value]>::is_empty);
 }
 
 #[test]
