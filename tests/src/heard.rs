@@ -87,8 +87,12 @@ impl Said {
             && frame["method"].as_str().is_some_and(|name| Notification::NAMES.contains(&name));
         let is_editors = framing == Framing::Lengths
             && match frame["method"].as_str() {
-                Some("$/progress") => !has("id") && has("params"),
-                Some("window/workDoneProgress/create") => has("id") && has("params"),
+                Some("$/progress" | "textDocument/publishDiagnostics" | "window/showMessage") => {
+                    !has("id") && has("params")
+                }
+                Some("window/workDoneProgress/create" | "window/showDocument") => {
+                    has("id") && has("params")
+                }
                 Some(_) | None => false,
             };
         if frame["jsonrpc"] == "2.0" && (is_answer || is_notice || is_editors) {

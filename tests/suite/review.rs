@@ -8,6 +8,7 @@ use dsh_tests::world::World;
 use serde_json::{Value, json};
 
 mod crash;
+mod editor;
 mod guards;
 mod meanwhile;
 mod off;

@@ -17,17 +17,20 @@ use tower_lsp::ls_types::{
 };
 use url::Url;
 
+use crate::diagnostics::Diagnostics;
 use crate::position::{Encoding, replaced};
 
 /// LSP's own part of the server. Its methods are called one after another, in the order of the frames.
 pub(crate) struct Documents {
     server: Arc<Server>,
+    /// What is shown in the documents.
+    diagnostics: Arc<Diagnostics>,
     encoding: OnceLock<Encoding>,
 }
 
 impl Documents {
-    pub(crate) fn new(server: Arc<Server>) -> Self {
-        Self { server, encoding: OnceLock::new() }
+    pub(crate) fn new(server: Arc<Server>, diagnostics: Arc<Diagnostics>) -> Self {
+        Self { server, diagnostics, encoding: OnceLock::new() }
     }
 
     fn encoding(&self) -> Encoding {
@@ -35,7 +38,8 @@ impl Documents {
     }
 
     fn set(&self, path: PathBuf, text: impl Into<Arc<str>>) {
-        self.server.runtime.buffers().set(path, text.into());
+        self.server.runtime.buffers().set(path.clone(), text.into());
+        self.diagnostics.touched(path);
     }
 }
 
@@ -106,14 +110,19 @@ impl LanguageServer for Documents {
     async fn did_close(&self, params: DidCloseTextDocumentParams) {
         if let Some(path) = file_path(&params.text_document.uri) {
             self.server.runtime.buffers().remove(&path);
+            self.diagnostics.touched(path);
         }
     }
 
     /// The text is known already.
     async fn did_save(&self, _: DidSaveTextDocumentParams) {}
 
-    /// Files are read when a tool wants them.
-    async fn did_change_watched_files(&self, _: DidChangeWatchedFilesParams) {}
+    /// Files are read when a tool wants them; what is shown in them is looked for again.
+    async fn did_change_watched_files(&self, params: DidChangeWatchedFilesParams) {
+        for path in params.changes.iter().filter_map(|change| file_path(&change.uri)) {
+            self.diagnostics.touched(path);
+        }
+    }
 
     /// The configuration is in files of its own: an editor's settings, and so a folder's, change nothing.
     async fn did_change_configuration(&self, _: DidChangeConfigurationParams) {}

@@ -5,7 +5,10 @@
 
 pub mod door;
 
+mod actions;
+mod diagnostics;
 mod documents;
+mod findings;
 mod frames;
 mod position;
 mod progress;

@@ -12,6 +12,8 @@ use tower::Service;
 use tower_lsp::LspService;
 use tower_lsp::jsonrpc::{Request, Response};
 
+use crate::actions::Actions;
+use crate::diagnostics::Diagnostics;
 use crate::documents::Documents;
 use crate::progress::Progress;
 
@@ -19,17 +21,19 @@ use crate::progress::Progress;
 pub(crate) struct Lsp {
     service: Mutex<LspService<Documents>>,
     progress: Arc<Progress>,
+    diagnostics: Arc<Diagnostics>,
+    actions: Arc<Actions>,
 }
-
-/// The methods of LSP that are requests and that this server answers.
-const REQUESTS: &[&str] = &[];
 
 impl Lsp {
     pub(crate) fn new(server: Arc<Server>) -> Self {
         let progress = Progress::new(Arc::clone(&server));
         // The socket is for requests of the service to the client: it makes none.
-        let (service, _socket) = LspService::new(|_client| Documents::new(server));
-        Self { service: Mutex::new(service), progress }
+        let diagnostics = Diagnostics::new(Arc::clone(&server));
+        let actions = Actions::new(Arc::clone(&server), Arc::clone(&diagnostics));
+        let shown = Arc::clone(&diagnostics);
+        let (service, _socket) = LspService::new(|_client| Documents::new(server, shown));
+        Self { service: Mutex::new(service), progress, diagnostics, actions }
     }
 
     /// Hands a message to the service. Only the call is under the lock; the work is in the future.
@@ -80,15 +84,18 @@ impl Extension for Lsp {
             fields.insert("capabilities".to_owned(), Value::Object(Map::new()));
         }
         self.progress.start(&params, outbox);
+        self.diagnostics.start(outbox);
+        let mut own = Map::new();
+        self.actions.start(&params, outbox, &mut own);
         let answered = self.call(request("initialize", params));
         Box::pin(async move {
             let Value::Object(mut result) = outcome(answered.await?)? else {
-                return Ok(Map::new());
+                return Ok(own);
             };
-            match result.remove("capabilities") {
-                Some(Value::Object(capabilities)) => Ok(capabilities),
-                Some(_) | None => Ok(Map::new()),
+            if let Some(Value::Object(capabilities)) = result.remove("capabilities") {
+                own.extend(capabilities);
             }
+            Ok(own)
         })
     }
 
@@ -110,13 +117,15 @@ impl Extension for Lsp {
     }
 
     fn request(&self, method: &str, params: Option<Box<RawValue>>) -> Option<BoxFuture<Outcome>> {
-        if !REQUESTS.contains(&method) {
-            return None;
-        }
-        let answered = self.call(request(method, value(params.as_deref())));
+        let params = value(params.as_deref());
+        let actions = Arc::clone(&self.actions);
+        let answered: BoxFuture<Result<Value, RpcError>> = match method {
+            "textDocument/codeAction" => Box::pin(async move { actions.offered(&params) }),
+            "workspace/executeCommand" => Box::pin(actions.run(params)),
+            _ => return None,
+        };
         Some(Box::pin(async move {
-            let result = outcome(answered.await?)?;
-            to_raw_value(&result)
+            to_raw_value(&answered.await?)
                 .map_err(|error| RpcError::new(ErrorCode::Internal, error.to_string()))
         }))
     }

@@ -17,3 +17,4 @@ mod lifecycle;
 mod subscription;
 
 pub use cx::Server;
+pub use handlers::errors::command as command_failed;

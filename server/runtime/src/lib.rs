@@ -7,6 +7,7 @@ pub mod workspace;
 pub mod configuration;
 pub mod reload;
 
+mod answers;
 mod trial;
 
 pub mod buffers;

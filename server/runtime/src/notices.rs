@@ -14,6 +14,9 @@ use dsh_protocol::session::{SessionInfo, SessionStatus};
 pub trait Listener: Send + Sync {
     /// Something happened.
     fn notice(&self, notice: &Notification);
+
+    /// An event was appended to a session's log by this process.
+    fn appended(&self, _session: &SessionId, _event: &Event) {}
 }
 
 type Listeners = BTreeMap<u64, Arc<dyn Listener>>;
@@ -67,8 +70,13 @@ impl Observer for Notices {
     }
 
     fn appended(&self, session: &SessionId, event: &Event) {
-        if let Some(notice) = Notification::derived(session, event) {
-            self.send(&notice);
+        let notice = Notification::derived(session, event);
+        let listeners: Vec<_> = self.lock().1.values().cloned().collect();
+        for listener in listeners {
+            listener.appended(session, event);
+            if let Some(notice) = &notice {
+                listener.notice(notice);
+            }
         }
     }
 

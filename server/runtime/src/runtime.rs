@@ -189,6 +189,12 @@ impl Runtime {
         &self.buffers
     }
 
+    /// Keeps an answer as a file that an editor can show. `name` is that of its message.
+    pub async fn keep_answer(&self, name: &str, text: &str) -> std::io::Result<PathBuf> {
+        let home = self.config.sources.home.clone();
+        crate::answers::keep(home, name.to_owned(), text.to_owned()).await
+    }
+
     /// Closes a folder that a client named: its running turns are aborted and its sessions are on disk when
     /// this returns.
     pub async fn close_folder(&self, name: &str) -> Result<(), FolderNameError> {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use dsh_agent::agents::{AGENTS, Agents};
 use dsh_agent::commands::{COMMANDS, Commands};
 use dsh_agent::deliberation::{DELIBERATION, Deliberation};
+use dsh_agent::files::{FS, FileSystem};
 use dsh_agent::host::{HOST, Host};
 use dsh_agent::tools::{TOOLS, Tools};
 use dsh_kernel::plugin::{Plugin, Row};
@@ -129,6 +130,11 @@ impl Workspace {
     /// What a person can type into a session, if something runs it.
     pub fn commands(&self) -> Option<Arc<Commands>> {
         self.kernel.get(&COMMANDS)
+    }
+
+    /// The folder's files as agents see them, if something reads them.
+    pub fn files(&self) -> Option<Arc<dyn FileSystem>> {
+        self.kernel.get(&FS)
     }
 
     /// What runs rounds that a person asks for, if something does.

@@ -171,7 +171,9 @@ impl Reviews {
             "maxDepth": config.max_depth,
         });
         let digest = Sha256::digest(words.to_string().as_bytes());
-        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        let mut first = [0; 8];
+        first.copy_from_slice(&digest[..8]);
+        format!("{:016x}", u64::from_be_bytes(first))
     }
 
     /// Starts the child, waits for it, and fixes what came out. Takes at most the configured time and the child's

@@ -70,7 +70,8 @@ pub(crate) fn open(error: &OpenError) -> RpcError {
     }
 }
 
-pub(crate) fn command(error: &CommandError) -> RpcError {
+/// What a session did not do, on the wire.
+pub fn command(error: &CommandError) -> RpcError {
     let kind = match error {
         CommandError::Closed => ErrorKind::ShuttingDown,
         CommandError::WriterConflict => ErrorKind::WriterConflict,

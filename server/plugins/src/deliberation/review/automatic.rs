@@ -134,12 +134,12 @@ impl Reviews {
 struct Open {
     review: Review,
     notes: Notes,
-    is_open: bool,
+    armed: bool,
 }
 
 impl Open {
     fn new(review: &Review, notes: &Notes) -> Self {
-        Self { review: review.clone(), notes: notes.clone(), is_open: true }
+        Self { review: review.clone(), notes: notes.clone(), armed: true }
     }
 
     fn settle(&mut self, settled: ReviewSettled) {
@@ -152,7 +152,7 @@ impl Open {
     }
 
     fn forget(&mut self) {
-        self.is_open = false;
+        self.armed = false;
     }
 }
 
@@ -161,7 +161,7 @@ impl Drop for Open {
         let log = self.review.agent.log();
         // A claim that the log did not take has nothing to settle.
         let is_claimed = || log.read(|fold| fold.reviews.get(&self.review.id).is_some());
-        if self.is_open && is_claimed() {
+        if self.armed && is_claimed() {
             let status = ReviewStatus::Cancelled;
             self.notes.add(EventData::ReviewSettled(self.review.settled(status, None)));
         }

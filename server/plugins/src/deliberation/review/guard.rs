@@ -113,3 +113,209 @@ fn is_notice(message: &Message) -> bool {
         Source::User | Source::Model { .. } | Source::Tool { .. } => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dsh_agent::hooks::{At, Notes};
+    use dsh_protocol::session::FileHeader;
+    use serde_json::{Value, json};
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+
+    /// What holds a turn back, guard by guard.
+    #[derive(Clone, Copy, Default)]
+    struct Turn {
+        of_child: bool,
+        cut: bool,
+        without_tool: bool,
+        reviewed: bool,
+        told: bool,
+        attempted: bool,
+        not_ready: bool,
+    }
+
+    const EVERYTHING: Turn = Turn {
+        of_child: true,
+        cut: true,
+        without_tool: true,
+        reviewed: true,
+        told: true,
+        attempted: true,
+        not_ready: true,
+    };
+
+    fn outcome(role: &str, packet: bool) -> Value {
+        let mut outcome = json!({
+            "label": "a", "role": role, "history": "mid-fork", "route": "same", "capability": "c",
+            "stopReason": "completed", "cleanup": "completed",
+        });
+        if packet {
+            outcome["packet"] = json!({ "role": role, "status": "no_update" });
+        }
+        outcome
+    }
+
+    fn settled(call: Option<&str>, outcome: &Value) -> Value {
+        let mut data = json!({ "roundId": "r", "outcomes": [outcome] });
+        if let Some(call) = call {
+            data["callId"] = call.into();
+        }
+        json!({ "type": "deliberation/settled", "data": data, "ignorable": true })
+    }
+
+    fn notice(source: &Value, id: Option<&str>) -> Value {
+        let mut data = json!({
+            "id": "n", "role": "user", "content": [{ "type": "text", "text": "{}" }], "source": source,
+        });
+        if let Some(id) = id {
+            data["clientMessageId"] = id.into();
+        }
+        json!({ "type": "user/message", "data": data, "surfaceOp": "append" })
+    }
+
+    fn checkpoint() -> Value {
+        json!({
+            "kind": "plugin", "plugin": NAME, "form": FORM,
+            "summary": "masked review checkpoint · update · 1 items",
+        })
+    }
+
+    fn claimed(id: &str, by: &str) -> Value {
+        let data = json!({ "reviewId": id, "turn": 2, "by": by, "configHash": "h" });
+        json!({ "type": "review/claimed", "data": data, "ignorable": true })
+    }
+
+    fn released(id: &str) -> Value {
+        let data = json!({ "reviewId": id, "turn": 2, "reason": "no-completed-step" });
+        json!({ "type": "review/released", "data": data, "ignorable": true })
+    }
+
+    /// A log whose second turn is open and holds these events. The first turn holds everything that would hold it
+    /// back.
+    fn log(own: Vec<Value>) -> Log {
+        let event = |name: &str, data: Value| json!({ "type": name, "data": data });
+        let mut events = vec![
+            event("turn/start", json!({ "turn": 1 })),
+            settled(Some("c0"), &outcome("masked-review", true)),
+            notice(&checkpoint(), None),
+            event("turn/end", json!({ "turn": 1, "reason": { "kind": "completed" } })),
+            event("turn/start", json!({ "turn": 2 })),
+            event("step/start", json!({ "turn": 2, "step": 1 })),
+        ];
+        events.extend(own);
+        let read = |(seq, mut event): (u64, Value)| {
+            event["seq"] = seq.into();
+            event["time"] = 1.into();
+            serde_json::from_value(event).unwrap()
+        };
+        let header: FileHeader = serde_json::from_value(json!({
+            "type": "session", "version": FileHeader::VERSION, "id": "s", "createdAt": 1, "cwd": "/w",
+        }))
+        .unwrap();
+        Log::new(header, (0..).zip(events).map(read).collect()).unwrap()
+    }
+
+    fn calls_tool() -> Value {
+        let data =
+            json!({ "turn": 2, "step": 1, "callId": "c1", "name": "read", "arguments": "{}" });
+        json!({ "type": "tool/call", "data": data })
+    }
+
+    fn stops(turn: Turn, own: Vec<Value>, scope: ReviewScope) -> Option<Held> {
+        let event = TurnStopping {
+            at: At { session_id: "s".into(), turn: 2, step: 1 },
+            cut: turn.cut,
+            rounds: 0,
+            may_go_on: true,
+            answer: None,
+            is_root: !turn.of_child,
+            notes: Notes::default(),
+            cancel: CancellationToken::new(),
+        };
+        held(&event, &log(own), scope, || !turn.not_ready)
+    }
+
+    fn held_by(turn: Turn) -> Option<Held> {
+        let mut own = Vec::new();
+        if !turn.without_tool {
+            own.push(calls_tool());
+        }
+        if turn.reviewed {
+            own.push(settled(Some("c1"), &outcome("masked-review", true)));
+        }
+        if turn.told {
+            own.push(notice(&checkpoint(), None));
+        }
+        if turn.attempted {
+            own.push(claimed("v1", "auto"));
+        }
+        stops(turn, own, ReviewScope::ToolBearingTurns)
+    }
+
+    #[test]
+    fn s6_2_guards_are_asked_in_their_order() {
+        let mut turn = EVERYTHING;
+        let mut next = |clear: fn(&mut Turn), held: Held| {
+            assert_eq!(held_by(turn), Some(held));
+            clear(&mut turn);
+            held_by(turn)
+        };
+        next(|turn| turn.of_child = false, Held::Child);
+        next(|turn| turn.cut = false, Held::Cut);
+        next(|turn| turn.without_tool = false, Held::NoTool);
+        next(|turn| turn.reviewed = false, Held::Reviewed);
+        next(|turn| turn.told = false, Held::Told);
+        next(|turn| turn.attempted = false, Held::Attempted);
+        assert_eq!(next(|turn| turn.not_ready = false, Held::NotReady), None);
+    }
+
+    #[test]
+    fn s6_2_each_guard_alone_holds_a_turn_back() {
+        let alone = |set: fn(&mut Turn)| {
+            let mut turn = Turn::default();
+            set(&mut turn);
+            held_by(turn)
+        };
+        assert_eq!(held_by(Turn::default()), None);
+        assert_eq!(alone(|turn| turn.of_child = true), Some(Held::Child));
+        assert_eq!(alone(|turn| turn.cut = true), Some(Held::Cut));
+        assert_eq!(alone(|turn| turn.without_tool = true), Some(Held::NoTool));
+        assert_eq!(alone(|turn| turn.reviewed = true), Some(Held::Reviewed));
+        assert_eq!(alone(|turn| turn.told = true), Some(Held::Told));
+        assert_eq!(alone(|turn| turn.attempted = true), Some(Held::Attempted));
+        assert_eq!(alone(|turn| turn.not_ready = true), Some(Held::NotReady));
+    }
+
+    #[test]
+    fn s6_2_what_looks_like_it_holds_nothing_back() {
+        let stops = |own| stops(Turn::default(), own, ReviewScope::AllPrimaryTurns);
+        for (what, own) in [
+            ("another role", settled(Some("c1"), &outcome("trajectory-audit", true))),
+            ("a review that failed", settled(Some("c1"), &outcome("masked-review", false))),
+            ("a person's round", settled(None, &outcome("masked-review", true))),
+            ("a prompt", notice(&json!({ "kind": "user" }), None)),
+            (
+                "packets of a round",
+                notice(&json!({ "kind": "plugin", "plugin": NAME, "form": FORM }), None),
+            ),
+            (
+                "another plugin",
+                notice(
+                    &json!({
+                        "kind": "plugin", "plugin": "other", "form": FORM,
+                        "summary": "masked review checkpoint",
+                    }),
+                    None,
+                ),
+            ),
+        ] {
+            assert_eq!(stops(vec![own]), None, "{what}");
+        }
+        let by_person = vec![claimed("v1", "user"), notice(&checkpoint(), Some("v1"))];
+        assert_eq!(stops(by_person), None, "a person's own review");
+        assert_eq!(stops(vec![claimed("v1", "auto"), released("v1")]), None, "released");
+        let again = vec![claimed("v1", "auto"), released("v1"), claimed("v2", "auto")];
+        assert_eq!(stops(again), Some(Held::Attempted));
+    }
+}

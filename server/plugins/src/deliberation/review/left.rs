@@ -1,6 +1,5 @@
 //! Reviews that their process has left: what their children found is taken from the children's logs.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use dsh_agent::hooks::{Adopted, ReviewLeft};
@@ -37,7 +36,7 @@ enum Found {
     Alive,
     /// It never came to be, or its log cannot be read.
     Nothing,
-    Ended(RunResult),
+    Ended(Box<RunResult>),
 }
 
 impl Reviews {
@@ -50,7 +49,7 @@ impl Reviews {
         let verdict = match self.child(review).await {
             Found::Alive => return None,
             Found::Nothing => return Some(failed(review, ReviewReason::Interrupted)),
-            Found::Ended(result) => verdict(result),
+            Found::Ended(result) => verdict(*result),
         };
         let Ok(verdict) = verdict else {
             return Some(failed(review, ReviewReason::Interrupted));
@@ -106,7 +105,7 @@ impl Reviews {
             tracing::warn!(%violation, "the log of a review's child could not be closed");
         }
         writer.release().await;
-        Found::Ended(outcome::of(&Arc::clone(writer.log())))
+        Found::Ended(Box::new(outcome::of(writer.log())))
     }
 }
 

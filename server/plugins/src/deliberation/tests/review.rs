@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use dsh_agent::agent::{Notice, Prompt};
 use dsh_agent::hooks::{GoOn, TURN_STOPPING};
 use dsh_agent::subagents::error::{
-    ImageCode, ImageRefusal, Measured, ProjectionCode, ProjectionError,
+    ImageCode, ImageRefusal, Measured, ProjectionCode, ProjectionError, StartError as NotStarted,
 };
 use dsh_agent::subagents::provider::{Capabilities, Capability};
 use dsh_agent::subagents::request::Window;
@@ -71,9 +71,9 @@ fn start_stops(context: Context, _: Value) -> BoxFuture<'static, Result<(), Star
                 let decision = reviews.turn_stops(&event).await;
                 let more = !stops.scripts.lock().unwrap().is_empty();
                 let again = || {
-                    let content = vec![ContentBlock::text("Look again.")];
+                    let text = vec![ContentBlock::text("Look again.")];
                     let plugin = "test".to_owned();
-                    GoOn::from(Notice { plugin, content, ..Notice::default() })
+                    GoOn::from(Notice { plugin, content: text, ..Notice::default() })
                 };
                 Ok(decision.or_else(|| more.then(again)))
             }
@@ -81,6 +81,9 @@ fn start_stops(context: Context, _: Value) -> BoxFuture<'static, Result<(), Star
         context.provide(&STOPS, stops)
     })
 }
+
+/// Makes the error with which a start is refused.
+type Refuse = fn() -> NotStarted;
 
 struct Stage {
     bench: Bench,
@@ -150,7 +153,7 @@ fn update() -> Value {
     })
 }
 
-fn over_budget() -> dsh_agent::subagents::error::StartError {
+fn over_budget() -> NotStarted {
     ProjectionError {
         code: ProjectionCode::OverBudget,
         window: Window::CurrentTurn,
@@ -164,7 +167,7 @@ fn over_budget() -> dsh_agent::subagents::error::StartError {
     .into()
 }
 
-fn no_images() -> dsh_agent::subagents::error::StartError {
+fn no_images() -> NotStarted {
     ImageRefusal {
         code: ImageCode::InputUnsupported,
         images: 1,
@@ -174,8 +177,8 @@ fn no_images() -> dsh_agent::subagents::error::StartError {
     .into()
 }
 
-fn gone() -> dsh_agent::subagents::error::StartError {
-    dsh_agent::subagents::error::StartError::NoProvider("own".to_owned())
+fn gone() -> NotStarted {
+    NotStarted::NoProvider("own".to_owned())
 }
 
 #[tokio::test]
@@ -228,7 +231,7 @@ async fn d11_skips_do_not_consume_the_turn() {
 
 #[tokio::test]
 async fn s6_3_each_refusal_has_its_word() {
-    let cases: [(fn() -> dsh_agent::subagents::error::StartError, &str); 5] = [
+    let cases: [(Refuse, &str); 5] = [
         (over_budget, "projection-over-budget"),
         (no_images, "unsupported-content"),
         (gone, "provider-not-ready"),
@@ -248,7 +251,7 @@ async fn s6_3_each_refusal_has_its_word() {
     assert_eq!(released, expected);
 }
 
-fn window(code: ProjectionCode) -> dsh_agent::subagents::error::StartError {
+fn window(code: ProjectionCode) -> NotStarted {
     ProjectionError {
         code,
         window: Window::CurrentTurn,
