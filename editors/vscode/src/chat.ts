@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { basename } from "node:path";
 import * as vscode from "vscode";
 import type { ContentBlock, ModelId, SessionId, SessionNewParams } from "#protocol";
+import { isCommand } from "./client/commands.ts";
 import { Conversation } from "./client/conversation.ts";
 import { describe, type Rpc } from "./client/rpc.ts";
 import { tellFailure } from "./commands/tell.ts";
@@ -40,6 +41,7 @@ export class Chat implements vscode.Disposable {
           this.panel.sendEvent(event);
           if (event.type === "turn/start" || event.type === "turn/end") this.tellRunning();
         },
+        ran: (command) => this.panel.send({ type: "command", command }),
         lagged: () => this.panel.send({ type: "lagged" }),
         replaced: () => {
           this.tellRunning();
@@ -128,7 +130,7 @@ export class Chat implements vscode.Disposable {
         this.showAll();
         return;
       case "prompt":
-        void this.prompt(message.text);
+        void (isCommand(message.text) ? this.run(message.text) : this.prompt(message.text));
         return;
       case "cancel":
         this.act("cancel");
@@ -175,6 +177,15 @@ export class Chat implements vscode.Disposable {
     }
   }
 
+  private async run(line: string): Promise<void> {
+    try {
+      await this.conversation.home();
+      await this.conversation.run(line, this.nextFolder()?.uri.toString());
+    } catch (error) {
+      this.panel.send({ type: "refused", text: line, reason: describe(error) });
+    }
+  }
+
   private fresh(): SessionNewParams {
     const workspace = this.nextFolder()?.uri.toString();
     const model = this.chosenModel();
@@ -208,7 +219,7 @@ export class Chat implements vscode.Disposable {
 
   /** What runs, with times that count from when they are sent: the view has a clock of its own. */
   private liveNow(): Live {
-    return toClock(this.conversation.live, Date.now(), 0);
+    return toClock(this.conversation.liveHere, Date.now(), 0);
   }
 
   private tellRunning(): void {

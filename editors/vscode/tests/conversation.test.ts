@@ -1,7 +1,7 @@
 /** A conversation over servers that come and go. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Event } from "#protocol";
+import type { Event, Methods } from "#protocol";
 import { Conversation } from "../src/client/conversation.ts";
 import { ConnectionLost, type Rpc } from "../src/client/rpc.ts";
 
@@ -12,7 +12,7 @@ function start(answer: (method: string, at: number) => unknown = () => undefined
   const calls: Call[] = [];
   const session = { sessionId: "s", workspace: "file:///w", model: { provider: "local", model: "m" } };
   const rpc = (): Rpc => ({
-    methods: new Set(),
+    methods: new Set<keyof Methods>(["command/list", "command/run"]),
     request: async (method, params) => {
       calls.push([method, params as Record<string, unknown>]);
       return (answer(method, calls.length) ?? { session, lastSeq: -1 }) as never;
@@ -20,7 +20,7 @@ function start(answer: (method: string, at: number) => unknown = () => undefined
   });
   let ids = 0;
   const nothing = (): void => {};
-  const conversation = new Conversation({ event: nothing, lagged: nothing, replaced: nothing, info: nothing, live: nothing }, () => `id${++ids}`);
+  const conversation = new Conversation({ event: nothing, lagged: nothing, replaced: nothing, info: nothing, live: nothing, ran: nothing }, () => `id${++ids}`);
   const event = (type: string, seq: number, data: unknown): void =>
     conversation.receive({ method: "session/event", params: { sessionId: "s", event: { type, seq, time: 0, data } as Event } });
   return { conversation, calls, rpc, event };
@@ -148,4 +148,61 @@ test("a child's session that is gone leads back at once", async () => {
   await assert.rejects(conversation.look("child"), /no such session/);
   assert.equal(conversation.isChild, false);
   assert.deepEqual(calls.at(-1), ["session/subscribe", { sessionId: "s", after: -1 }]);
+});
+
+const OFFERED = { commands: [{ name: "vote", description: "", arguments: "GOAL" }, { name: "count", description: "", arguments: "" }] };
+
+test("a command runs in its session, and what it says comes there also when another one is shown", async () => {
+  let done = (_result: { ok: boolean; text: string }): void => undefined;
+  const { conversation, calls, rpc } = start((method) => {
+    if (method === "command/list") return OFFERED;
+    return method === "command/run" ? new Promise((go) => (done = go)) : undefined;
+  });
+  await conversation.connect(rpc());
+  await conversation.open("s");
+  const { model } = conversation;
+  const said = (): unknown[] => model.items.flatMap((item) => (item.type === "command/run" ? [[item.line, item.result?.text]] : []));
+  const ran = conversation.run("/vote\nis it?", undefined);
+  await new Promise(setImmediate);
+  assert.deepEqual(calls.slice(-2), [["command/list", { workspace: "file:///w" }], ["command/run", { sessionId: "s", line: "/vote\nis it?" }]]);
+  assert.deepEqual(said(), [["/vote\nis it?", undefined]]);
+  await conversation.look("child");
+  done({ ok: true, text: "it is" });
+  await ran;
+  assert.deepEqual(said(), [["/vote\nis it?", "it is"]]);
+  assert.deepEqual(conversation.model.items, []);
+  await conversation.back();
+  assert.equal(conversation.model, model);
+});
+
+test("a command that is not offered is refused with those that are, and so is one without a session", async () => {
+  const { conversation, calls, rpc } = start((method) => (method === "command/list" ? OFFERED : undefined));
+  await conversation.connect(rpc());
+  await assert.rejects(conversation.run("/vot now", "file:///w"), /There is no command \/vot\. There are: \/vote GOAL, \/count\./);
+  await assert.rejects(conversation.run("/vote now", "file:///w"), /no session yet/);
+  assert.deepEqual(calls.map(([method]) => method), ["command/list", "command/list"]);
+  await conversation.connect({ ...rpc(), methods: new Set() });
+  await assert.rejects(conversation.run("/vote now", "file:///w"), /too old/);
+});
+
+test("a command that fails says so in its row", async () => {
+  const { conversation, rpc } = start((method) => {
+    if (method === "command/run") throw new ConnectionLost();
+    return method === "command/list" ? OFFERED : undefined;
+  });
+  await conversation.connect(rpc());
+  await conversation.open("s");
+  await conversation.run("/count", undefined);
+  const [row] = conversation.model.items;
+  assert.deepEqual(row?.type === "command/run" && row.result, { ok: false, text: "the server ended before it answered" });
+});
+
+test("of the subagents that run, those of the session that is shown have a row there", async () => {
+  const { conversation, rpc } = start();
+  await conversation.connect(rpc());
+  await conversation.open("s");
+  const child = { childSessionId: "k", callId: "call_0", provider: "in-process" };
+  conversation.receive({ method: "subagent/started", params: { ...child, parentSessionId: "s" } });
+  conversation.receive({ method: "subagent/started", params: { ...child, parentSessionId: "other", childSessionId: "l" } });
+  assert.deepEqual(conversation.liveHere.children.map(({ childSessionId }) => childSessionId), ["k"]);
 });

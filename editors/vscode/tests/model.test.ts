@@ -4,9 +4,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Event } from "#protocol";
-import { apply, noteLag, rewind } from "../src/model/apply.ts";
+import { apply, noteCommand, noteLag, rewind } from "../src/model/apply.ts";
 import { emptyModel, type Model } from "../src/model/items.ts";
-import { emptyLive, endRound, noteBranch, noteRound, timesAt, toClock } from "../src/model/live.ts";
+import { emptyLive, endChild, endRound, noteBranch, noteChild, noteRound, timesAt, toClock } from "../src/model/live.ts";
 import { transcript } from "../src/model/transcript.ts";
 
 const fixtures = join(__dirname, "../../../../protocol/fixtures");
@@ -77,7 +77,7 @@ for (const name of names) {
 test("an event of an unknown type is passed over, and counts", () => {
   const model = fold(events("plain_answer"));
   const before = transcript(model);
-  for (const type of ["review/claimed", "constructor", "__proto__"]) {
+  for (const type of ["weather/changed", "constructor", "__proto__"]) {
     const seq = model.lastSeq + 1;
     apply(model, { type, seq, time: 0, data: {} } as unknown as Event);
     assert.equal(transcript(model), before);
@@ -129,6 +129,26 @@ test("a round is one item, from its branches waiting to what they found", () => 
   assert.deepEqual(first.branches.map(({ outcome }) => outcome?.packet?.items?.length), [undefined, 1, undefined]);
 });
 
+test("a round has its goal, from a log that names one", () => {
+  const started = events("deliberation").find((event) => event.type === "deliberation/started");
+  assert.ok(started?.type === "deliberation/started");
+  const goalOf = (event: Event): unknown => fold([event]).items.map((item) => (item.type === "deliberation/started" ? item.goal : item.type));
+  assert.deepEqual(goalOf(started), [undefined]);
+  assert.deepEqual(goalOf({ ...started, data: { ...started.data, goal: "Is it safe?" } }), ["Is it safe?"]);
+});
+
+test("a command is one item, from when it runs to what it said, and no part of the printed text", () => {
+  const stream = events("plain_answer");
+  const model = fold(stream.slice(0, 3));
+  noteCommand(model, { id: "1", line: "/vote" });
+  fold(stream.slice(3), model);
+  noteCommand(model, { id: "2", line: "/vote" });
+  noteCommand(model, { id: "1", line: "/vote", result: { ok: true, text: "done" } });
+  const commands = model.items.flatMap((item) => (item.type === "command/run" ? [[item.id, item.result?.text]] : []));
+  assert.deepEqual(commands, [["1", "done"], ["2", undefined]]);
+  assert.equal(transcript(model), transcript(fold(stream)));
+});
+
 test("the checked citations stand under their answer", () => {
   const { items } = fold(events("evidence"));
   const at = items.findIndex(({ type }) => type === "evidence/checked");
@@ -149,5 +169,11 @@ test("what runs is known until it is over, and its time passes by each clock", (
   noteBranch(live, { ...branch, state: "settled" }, 5_000);
   assert.deepEqual(live.rounds, [{ roundId: "r", branches: [] }]);
   endRound(live, "r");
+  const child = { parentSessionId: "s", childSessionId: "k", provider: "in-process", label: "count" };
+  noteChild(live, child);
+  assert.deepEqual(live.children, []);
+  noteChild(live, { ...child, callId: "c" });
+  assert.deepEqual(live.children, [{ parentSessionId: "s", callId: "c", childSessionId: "k" }]);
+  endChild(live, child);
   assert.deepEqual(live, emptyLive());
 });

@@ -22,6 +22,7 @@ SPECS = {
     "evidence": "local/mock",
     "rounds": "local/mock",
     "agents": "local/mock",
+    "commands": "local/mock",
 }
 
 # A whole file of tests takes a few seconds; this is for one that hangs.

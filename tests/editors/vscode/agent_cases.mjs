@@ -46,6 +46,7 @@ export const AGENT_CASES = {
     const before = Number(await left());
     await until("less time", async () => Number(await left()) < before);
     assert.equal(await chat.frame.locator(".round-head .outcome").innerText(), "1 of 3 came out");
+    assert.equal(await chat.frame.locator(".round-goal").innerText(), "Is 3.14 precise enough, slowly?");
     assert.deepEqual(await chat.isCut(), []);
     await chat.shots("round-running");
     // A view that was closed meanwhile knows what runs.
@@ -90,6 +91,7 @@ export const AGENT_CASES = {
     await chat.open();
     // From the log alone the round is what it was.
     await until("the same rows", async () => (await chat.rows()) === before);
+    assert.match(before, /slowly\?/);
   },
 
   async "a round as a whole is stopped"(chat) {
@@ -150,6 +152,55 @@ export const AGENT_CASES = {
     await chat.frame.locator(".answer", { hasText: "I heard: How many circles" }).waitFor();
     await chat.page.keyboard.press("Escape");
     await chat.frame.locator(".child-bar").waitFor({ state: "hidden" });
+  },
+
+  async "of two subagents of one name each row opens its own while both work"(chat) {
+    await chat.use("local/mock");
+    await chat.ask("ask two subagents");
+    await until("both to wait", () => chat.model.waiting() === 2);
+    const rows = chat.frame.locator(".tool", { hasText: "count the circles" });
+    for (const [at, task] of ["How many circles are there?", "And in the notes?"].entries()) {
+      await rows.nth(at).locator(".child-link").click();
+      await chat.frame.locator(".question", { hasText: task }).waitFor();
+      await chat.frame.locator(".child-bar button", { hasText: "Back" }).click();
+      await chat.frame.locator(".child-bar").waitFor({ state: "hidden" });
+    }
+    chat.model.release();
+    await chat.settled();
+  },
+
+  async "a line that begins with a slash runs a command; one that is not known is told, with those that are"(chat) {
+    await chat.use("local/mock");
+    const input = chat.frame.locator("textarea");
+    const type = async (line) => {
+      await input.fill(line);
+      await input.press("Enter");
+    };
+    await type("/deliberate Is it?");
+    await chat.see(/no session yet/);
+    assert.equal(await input.inputValue(), "/deliberate Is it?");
+    await chat.ask("who are you?");
+    await chat.settled();
+    await type("/vote now");
+    await chat.see(/There is no command \/vote\. There are: \/deliberate GOAL/);
+    assert.equal(await input.inputValue(), "/vote now");
+    await type("/deliberate");
+    await chat.frame.locator(".note.command.bad", { hasText: "say what to decide" }).waitFor();
+    assert.equal(await chat.frame.getByText(/There is no command/).isVisible(), false);
+    await type("/deliberate Is 3.14 enough, slowly?");
+    await until("both to wait", () => chat.model.waiting() === 2);
+    const row = () => chat.frame.locator(".note.command").last();
+    assert.match(await row().innerText(), /^\/deliberate Is 3\.14 enough, slowly\?\s+…$/);
+    await chat.closeAndOpen();
+    assert.match(await row().innerText(), /…$/);
+    chat.model.release();
+    await chat.cameOut();
+    await until("what it says", async () => /audit \(trajectory-audit\):[^]*0\.05 % off/.test(await row().innerText()));
+    assert.equal(await chat.frame.locator(".note.command.bad").count(), 1);
+    assert.deepEqual(await chat.texts(".question"), ["who are you?"]);
+    assert.deepEqual(await chat.isCut(), []);
+    await row().evaluate((note) => note.scrollIntoView());
+    await chat.shot("command");
   },
 
   async "a round works offline"(chat) {

@@ -1,6 +1,6 @@
 /**
  * A model's server on this machine. What it does is said by the question: `drip COUNT PERSECOND`, `hostile`, `places`, `fail`,
- * `showcase`, `wrong places`, `ask a subagent`, `ask for a round`. As a branch of a round it does what its role is for; those of a
+ * `showcase`, `wrong places`, `ask a subagent`, `ask two subagents`, `ask for a round`. As a branch of a round it does what its role is for; those of a
  * question with `slowly`, and subagents, wait for `release()`.
  */
 import { createServer } from "node:http";
@@ -22,6 +22,8 @@ const WRONG_PLACES = "`Circle` is defined in `src/shape.rs:4`, and used in `src/
 
 /** What a subagent is to do. It waits for `release()` as well. */
 const TASK = "How many circles are there? Look into src/main.rs:6.";
+
+const OTHER_TASK = "And in the notes?";
 
 const QUESTION = "Is 3.14 precise enough for `area`?";
 /** What the branches of a round look at; each is another role, and there is no step yet that the last could review. */
@@ -65,8 +67,8 @@ export async function startModel() {
       pieces += 1;
       response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);
     };
-    const call = (name, args) => {
-      send({ tool_calls: [{ index: 0, id: `call-${(calls += 1)}`, type: "function", function: { name, arguments: JSON.stringify(args) } }] });
+    const call = (name, ...each) => {
+      send({ tool_calls: each.map((args, index) => ({ index, id: `call-${(calls += 1)}`, type: "function", function: { name, arguments: JSON.stringify(args) } })) });
       send({}, "tool_calls");
       response.end("data: [DONE]\n\n");
     };
@@ -80,7 +82,8 @@ export async function startModel() {
       if (PACKETS[role]) return call("structured_output", { role, status: "update", items: PACKETS[role] });
     }
     if (text.includes("ask a subagent") && !isSecond) return call("subagent", { description: "count the circles", prompt: TASK });
-    if (text === TASK) await new Promise((go) => held.push(go));
+    if (text.includes("ask two subagents") && !isSecond) return call("subagent", ...[TASK, OTHER_TASK].map((prompt) => ({ description: "count the circles", prompt })));
+    if ([TASK, OTHER_TASK].includes(text)) await new Promise((go) => held.push(go));
     if (text.includes("ask for a round") && !isSecond) return call("deliberate", { goal: QUESTION, incumbent: "It is.", context: { observations: [], constraints: [], unknowns: [] }, branches: BRANCHES });
     const drip = /drip (\d+) (\d+)/.exec(text);
     if (drip) await dripped(Number(drip[1]), Number(drip[2]), response, send);

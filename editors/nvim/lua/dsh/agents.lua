@@ -54,11 +54,13 @@ function Agents:follow(target, chat, parent)
   elseif target.kind == "call" then
     local name = content.arguments(target.call.arguments).description
     opening.name = type(name) == "string" and name or target.call.tool
-    opening.id = target.child
+    local caller = parent and parent.opening.id or self.session.info.sessionId
+    -- Until the call is answered, and when it failed, only the server has told.
+    opening.id = target.child or self.session:child_of(caller, target.call.call_id)
     if opening.id then
       self:show(win, opening)
     else
-      self:find(target.call, opening, win, parent)
+      vim.notify("dsh: no agent of this call was found", vim.log.levels.INFO)
     end
   end
 end
@@ -73,36 +75,6 @@ function Agents:show(win, opening)
   end
   local child = Child.open(opening, win)
   self.children[child.page.buf] = child
-end
-
---- Looks for the agent that a call started. Until the call is answered, and when it failed, the
---- agent's name is all that tells, and how many calls before had the same.
----@param call dsh.Entry
----@param opening dsh.child.Opening
----@param win integer
----@param parent? dsh.Child
-function Agents:find(call, opening, win, parent)
-  local id = parent and parent.opening.id or self.session.info.sessionId
-  local model = parent and parent:model() or self.session.model
-  local number = 0
-  for _, entry in ipairs(model.entries) do
-    local is_like = entry.label == "call" and entry.tool == call.tool
-    if is_like and content.arguments(entry.arguments).description == opening.name then
-      number = number + 1
-    end
-    if entry == call then
-      break
-    end
-  end
-  self.session:children(id, opening.name, function(children)
-    local found = children[number] or children[#children]
-    if not found then
-      vim.notify("dsh: no agent of this call was found", vim.log.levels.INFO)
-    elseif api.nvim_win_is_valid(win) then
-      opening.id = found.sessionId
-      self:show(win, opening)
-    end
-  end)
 end
 
 return Agents

@@ -4,6 +4,8 @@ local Agents = require("dsh.agents")
 local Session = require("dsh.session")
 local Windows = require("dsh.view.windows")
 local frames = require("dsh.frames")
+local rows = require("dsh.view.rows")
+local typed = require("dsh.typed")
 
 --- How often the time that a branch has left is shown.
 local TICK_MS = 1000
@@ -57,6 +59,12 @@ function Chat.new(root)
         vim.notify("dsh: " .. line, vim.log.levels.ERROR)
       end
     end,
+    ran = function(line, result)
+      if self.windows:are_whole() then
+        self:draw()
+        self.windows.page.transcript:add(rows.command(line, result))
+      end
+    end,
   })
   self.agents = Agents.new(self.session, function(win)
     self.windows:enter(win)
@@ -69,7 +77,11 @@ end
 function Chat:make_windows()
   self.windows = Windows.new(self.session.root, {
     send = function(prompt)
-      self.session:prompt({ { type = "text", text = prompt } })
+      if typed.is_command(prompt) then
+        self.session:run(vim.trim(prompt))
+      else
+        self.session:prompt({ { type = "text", text = prompt } })
+      end
     end,
     cancel = function()
       self:cancel()

@@ -18,6 +18,7 @@ local HEARD = {
   "session/event",
   "session/lagged",
   "session/status",
+  "subagent/started",
 }
 
 --- What a client tells the one who made it.

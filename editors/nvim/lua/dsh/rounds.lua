@@ -18,6 +18,7 @@
 ---@class (exact) dsh.Round
 ---@field id string
 ---@field by dsh.RoundBy
+---@field goal? string What is to be decided.
 ---@field state "running"|"lost"|"settled"
 ---@field branches dsh.Branch[]
 ---@field private by_label table<string, dsh.Branch>
@@ -42,7 +43,14 @@ end
 ---@param data dsh.DeliberationStarted
 ---@return dsh.Round
 function Rounds:begin(data)
-  local round = { id = data.roundId, by = data.by, state = "running", branches = {}, by_label = {} }
+  local round = {
+    id = data.roundId,
+    by = data.by,
+    goal = data.goal,
+    state = "running",
+    branches = {},
+    by_label = {},
+  }
   local early = self.early[data.roundId] or {}
   self.early[data.roundId] = nil
   for place, plan in ipairs(data.branches) do

@@ -4,6 +4,7 @@
 local Client = require("dsh.client")
 local Model = require("dsh.model")
 local Models = require("dsh.models")
+local typed = require("dsh.typed")
 
 --- A prompt that the server has not taken yet.
 ---@class (exact) dsh.session.Prompt
@@ -19,6 +20,7 @@ local Models = require("dsh.models")
 ---@field emptied fun() The model begins anew.
 ---@field said fun(status: dsh.session.Status) What the session or its server does now.
 ---@field failed fun(line: string) What went wrong, for the person.
+---@field ran fun(line: string, result?: dsh.CommandRunResult) A command began, or is done.
 
 ---@class (exact) dsh.Session
 ---@field root string
@@ -33,6 +35,8 @@ local Models = require("dsh.models")
 ---@field private count integer How many prompts there were.
 ---@field private later fun()[] What waits for the server to be ready.
 ---@field private followers table<dsh.Follower, boolean> Of sessions of agents that it started.
+---@field private children table<string, table<string, string>> The sessions of those agents, by the
+--- sessions and the calls that they were started by.
 ---@field private generation integer Replies to an earlier subscription are passed over.
 local Session = {}
 Session.__index = Session
@@ -52,6 +56,7 @@ function Session.new(root, listener)
     count = 0,
     later = {},
     followers = {},
+    children = {},
     generation = 0,
   }, Session)
   self.client = Client.new(root, {
@@ -309,31 +314,44 @@ function Session:deliberate(goal)
   end)
 end
 
---- The sessions of agents of a name that a session started, in their order.
----@param parent string
----@param name string
----@param found fun(children: dsh.SessionInfo[])
-function Session:children(parent, name, found)
+--- The session of the agent that a call started, as far as this editor has heard of it.
+---@param parent string The session of the call.
+---@param call_id string
+---@return string?
+function Session:child_of(parent, call_id)
+  return self.children[parent] and self.children[parent][call_id]
+end
+
+--- Runs a command that a person typed, such as `/deliberate GOAL`, if the server offers it.
+---@param line string
+function Session:run(line)
   self:when_ready(function()
-    local params = {
-      workspace = vim.uri_from_fname(self.root),
-      query = name,
-      includeChildren = true,
-      limit = 500,
-    }
-    self:ask("session/list", params, function(problem, result)
+    local params = { workspace = vim.uri_from_fname(self.root) }
+    self:ask("command/list", params, function(problem, result)
+      local refusal = result and typed.refusal(line, result.commands)
       if problem then
-        self:tell(problem, "the agents could not be listed")
-        return
+        self:tell(problem, "the command was not run")
+      elseif refusal then
+        self.listener.failed(refusal)
+      elseif not self.info then
+        self.listener.failed("there is no session yet that a command could be about: ask first")
+      else
+        self:run_known(line)
       end
-      local children = vim.tbl_filter(function(info)
-        return info.parentSessionId == parent and info.title == name
-      end, result.sessions)
-      table.sort(children, function(a, b)
-        return a.sessionId < b.sessionId
-      end)
-      found(children)
     end)
+  end)
+end
+
+---@param line string
+function Session:run_known(line)
+  self.listener.ran(line)
+  local params = { sessionId = self.info.sessionId, line = line }
+  self:ask("command/run", params, function(problem, result)
+    if problem then
+      self:tell(problem, "the command failed")
+    else
+      self.listener.ran(line, result)
+    end
   end)
 end
 
@@ -381,7 +399,7 @@ function Session:renew()
     self.client:request("session/unsubscribe", params, function() end)
   end
   self:detach("none")
-  self.info, self.prompts, self.is_idle = nil, {}, true
+  self.info, self.prompts, self.is_idle, self.children = nil, {}, true, {}
   self:empty()
   self:wake()
 end
@@ -401,6 +419,15 @@ end
 ---@param method string
 ---@param params any
 function Session:notified(method, params)
+  if method == "subagent/started" then
+    -- One that no call started is the branch of a round, and the log names it.
+    if params.callId then
+      local of_parent = self.children[params.parentSessionId] or {}
+      self.children[params.parentSessionId] = of_parent
+      of_parent[params.callId] = params.childSessionId
+    end
+    return
+  end
   for follower in pairs(self.followers) do
     if follower.id == params.sessionId then
       follower:notified(method, params)

@@ -5,15 +5,18 @@
  * nothing is lost or doubled; a prompt whose answer was lost is sent again under its own name, which adds nothing if it had arrived.
  */
 import type { ContentBlock, Event, ModelId, SessionId, SessionInfo, SessionNewParams } from "#protocol";
-import { apply, noteLag, rewind } from "../model/apply.ts";
-import { emptyModel, type Model } from "../model/items.ts";
+import { apply, noteCommand, noteLag, rewind } from "../model/apply.ts";
+import { emptyModel, type Model, type TypedCommand } from "../model/items.ts";
 import { emptyLive, endChild, endRound, type Live, noteBranch, noteChild, noteRound } from "../model/live.ts";
-import { ConnectionLost, failureKind, type Notification, type Rpc } from "./rpc.ts";
+import { checkCommand } from "./commands.ts";
+import { ConnectionLost, describe, failureKind, type Notification, type Rpc } from "./rpc.ts";
 
 /** What is told of a conversation while it changes. */
 export interface Listener {
   /** An event was folded. */
   event(event: Event): void;
+  /** A command runs in the session, or is done. */
+  ran(command: TypedCommand): void;
   /** Chunks were left out. */
   lagged(): void;
   /** The model is another one, or went back. */
@@ -128,6 +131,22 @@ export class Conversation {
     await sent;
   }
 
+  /** Runs a command that a person typed; what it says joins the model. One that is not offered in `workspace` is refused. */
+  async run(line: string, workspace: string | undefined): Promise<void> {
+    const rpc = this.rpc ?? (await this.nextServer());
+    await checkCommand(rpc, line, this.info?.workspace ?? workspace);
+    const { sessionId, model } = this;
+    if (sessionId === undefined) throw new Error("There is no session yet that a command could be about. Ask a question first.");
+    const note = (command: TypedCommand): void => {
+      noteCommand(model, command);
+      if (this.model === model) this.listener.ran(command);
+    };
+    const id = this.newClientMessageId();
+    note({ id, line });
+    const result = await rpc.request("command/run", { sessionId, line }).catch((error: unknown) => ({ ok: false, text: describe(error) }));
+    note({ id, line, result });
+  }
+
   /** Asks for the running turn, that of the session that a person began, to stop and for what waits to be dropped. */
   async cancel(): Promise<void> {
     const sessionId = this.behind[0]?.sessionId ?? this.sessionId;
@@ -167,6 +186,11 @@ export class Conversation {
         break;
     }
     this.listener.live();
+  }
+
+  /** What runs now, with the subagents of the session that is shown only. */
+  get liveHere(): Live {
+    return { ...this.live, children: this.live.children.filter(({ parentSessionId }) => parentSessionId === this.sessionId) };
   }
 
   /** The model that the session's turns ask. */

@@ -4,7 +4,7 @@
  */
 import type { Event, Message, ToolResult } from "#protocol";
 import { foldChunk } from "./chunks.ts";
-import { blockKey, type Depth, type Item, type Model } from "./items.ts";
+import { blockKey, type Depth, type Item, type Model, type TypedCommand } from "./items.ts";
 import { claim, splice, takeClaimed } from "./queue.ts";
 import { foldBranch, settleRound, waitingBranches } from "./rounds.ts";
 import { textOfBlock, textOfBlocks, textOfMessage, isBlank } from "./text.ts";
@@ -35,6 +35,14 @@ export function rewind(model: Model): void {
 /** Notes that chunks of the running answer were left out. */
 export function noteLag(model: Model): void {
   model.hasGap = true;
+}
+
+/** Notes that a command runs here, or what came of it. */
+export function noteCommand(model: Model, command: TypedCommand): void {
+  const at = model.items.findLastIndex((item) => item.type === "command/run" && item.id === command.id);
+  const known = model.items[at];
+  if (known?.type === "command/run") model.items[at] = { ...known, ...command };
+  else add(model, { type: "command/run", ...command });
 }
 
 const folds: Folds = {
@@ -112,8 +120,8 @@ const folds: Folds = {
     const text = message ? ownText(message) : data.messageId;
     add(model, { type: "message/outcome", text, kind: data.kind, reason: data.reason });
   },
-  "deliberation/started": (model, { data: { roundId, branches } }) => {
-    add(model, { type: "deliberation/started", roundId, branches: waitingBranches(branches), isSettled: false });
+  "deliberation/started": (model, { data: { roundId, goal, branches } }) => {
+    add(model, { type: "deliberation/started", roundId, ...(goal !== undefined && { goal }), branches: waitingBranches(branches), isSettled: false });
   },
   "deliberation/branch": (model, { data }) => {
     foldBranch(model, data);
@@ -133,6 +141,12 @@ const folds: Folds = {
   "llm/request": nothing,
   "llm/retry-started": nothing,
   "subagent/descriptor": nothing,
+  // Reviews have no rows.
+  "review/claimed": nothing,
+  "review/child": nothing,
+  "review/released": nothing,
+  "review/settled": nothing,
+  "review/item": nothing,
 };
 
 function nothing(): void {}

@@ -1,5 +1,5 @@
 /** What a transcript is made of: plain data, so that it can cross to a webview. One item for each thing shown. */
-import type { ContentBlock, EvidenceFailure, InboxTarget, Message, ModelFailure, ModelId, TurnEnd } from "#protocol";
+import type { CommandRunResult, ContentBlock, EvidenceFailure, InboxTarget, Message, ModelFailure, ModelId, TurnEnd } from "#protocol";
 import type { Branch } from "./rounds.ts";
 
 /** How deep an item stands: 0 outside a turn, 1 in a turn, 2 in a step. */
@@ -26,11 +26,22 @@ export type Item = { depth: Depth } & (
   | { type: "agent/inbox/spliced"; what: "dropped" | "queued"; messageId: string; text: string }
   | { type: "message/outcome"; text: string; kind: string; reason: string }
   /** A whole round, from its beginning to what came of it. */
-  | { type: "deliberation/started"; roundId: string; branches: Branch[]; isSettled: boolean }
+  | { type: "deliberation/started"; roundId: string; goal?: string; branches: Branch[]; isSettled: boolean }
   | { type: "evidence/checked"; checked: number; failures: EvidenceFailure[] }
   /** What stands above was inherited from another session. */
   | { type: "session/end-seed" }
+  /** No event: what a person typed here is in no log. */
+  | ({ type: "command/run" } & TypedCommand)
 );
+
+/** A command that a person typed. */
+export interface TypedCommand {
+  id: string;
+  /** What was typed, from the slash on. */
+  line: string;
+  /** What came of it, once it is done. */
+  result?: CommandRunResult;
+}
 
 /** What a block of an answer holds; `other` stands for what is shown as a word in brackets. */
 export type AnswerBlock = "text" | "reasoning" | "other";

@@ -18,7 +18,8 @@ export interface LiveBranch {
 /** Everything that runs. Plain data, so that it can cross to a webview. */
 export interface Live {
   rounds: { roundId: string; branches: LiveBranch[] }[];
-  children: { parentSessionId: string; childSessionId: string; label?: string }[];
+  /** Subagents by the calls that started them. A call's id says which it is among those of its session only. */
+  children: { parentSessionId: string; callId: string; childSessionId: string }[];
 }
 
 /** Nothing runs. */
@@ -47,10 +48,10 @@ export function endRound(live: Live, roundId: string): void {
   live.rounds = live.rounds.filter((round) => round.roundId !== roundId);
 }
 
-/** A subagent runs. */
-export function noteChild(live: Live, { parentSessionId, childSessionId, label }: SubagentStarted): void {
+/** A subagent runs. One that no call started has no row that could lead to it. */
+export function noteChild(live: Live, { parentSessionId, childSessionId, callId }: SubagentStarted): void {
   endChild(live, { childSessionId });
-  live.children.push({ parentSessionId, childSessionId, ...(label !== undefined && { label }) });
+  if (callId !== undefined) live.children.push({ parentSessionId, callId, childSessionId });
 }
 
 /** A subagent is over. */

@@ -52,6 +52,7 @@ function entriesOf(item: Item): Entry[] {
     case "deliberation/started":
     case "evidence/checked":
     case "session/end-seed":
+    case "command/run":
       return [];
   }
 }

@@ -1,5 +1,5 @@
 /** The chat as a whole. It knows its host by a transport only, so it runs in an editor and in a plain page alike. */
-import { apply, noteLag } from "../model/apply.ts";
+import { apply, noteCommand, noteLag } from "../model/apply.ts";
 import { hasAnswer, lastQuestion } from "../model/asked.ts";
 import { emptyModel, type Model } from "../model/items.ts";
 import { emptyLive, type Live, toClock } from "../model/live.ts";
@@ -169,6 +169,13 @@ export function startChat(root: HTMLElement, transport: Transport): void {
       }
     },
     live: (message) => takeLive(message.live),
+    command: ({ command }) => {
+      if (!command.result) {
+        follows = true;
+        notice.hidden = true;
+      }
+      noteCommand(model, command);
+    },
     lagged: () => noteLag(model),
     chat: (message) => {
       chat = message.chat;

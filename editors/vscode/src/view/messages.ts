@@ -1,6 +1,6 @@
 /** What the view and its host say to each other. The host may be an editor, or a page that holds a connection itself. */
 import type { Event } from "#protocol";
-import type { Model } from "../model/items.ts";
+import type { Model, TypedCommand } from "../model/items.ts";
 import type { Live } from "../model/live.ts";
 
 /** What the view shows beside the transcript. */
@@ -48,8 +48,10 @@ export type ToView =
   | { type: "live"; live: Live }
   | { type: "events"; events: Event[] }
   | { type: "lagged" }
+  /** A command runs, or is done. */
+  | { type: "command"; command: TypedCommand }
   | { type: "chat"; chat: ChatState }
-  /** A prompt was not taken: its text goes back to the person. */
+  /** A prompt or a command was not taken: its text goes back to the person. */
   | { type: "refused"; text: string; reason: string }
   | { type: "focus" };
 

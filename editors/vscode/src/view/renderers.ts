@@ -46,6 +46,7 @@ const RENDERERS: Renderers = {
   "deliberation/started": (item, _model, actions) => roundRow(item, actions),
   "evidence/checked": (item, _model, actions) => ({ element: evidenceRow(item, actions) }),
   "session/end-seed": () => note("fork", "What stands above was inherited; from here on this agent works by itself."),
+  "command/run": (item) => commandRow(item),
   "session/model": (item) => note("spark", `From here on: ${item.model.provider}/${item.model.model}`),
   "turn/end": (item, _model, actions) => {
     const told = tellEnd(item.reason);
@@ -126,10 +127,10 @@ function toolRow(item: ItemOf<"tool/call">, model: Model, actions: RowActions): 
   };
   update(item, model);
   if (!view.child) return { element, update };
-  // Its log says which session it was once it is over; until then it goes by its name.
+  // Its result says which session it was; until then the server does.
   const tick = ({ children }: Live): void => {
-    const [known, ...others] = children.filter(({ label }) => label === subject);
-    if (result || child !== undefined || !known || others.length > 0) return;
+    const known = children.find(({ callId }) => callId === item.callId);
+    if (result || child !== undefined || !known) return;
     child = known.childSessionId;
     tell();
   };
@@ -173,6 +174,19 @@ function showInput(block: ContentBlock, actions: RowActions): Node | string {
 
 function note(drawing: IconName, text: string): { element: HTMLElement } {
   return { element: h("div", { class: "note" }, icon(drawing), h("div", { class: "note-text" }, text)) };
+}
+
+/** A command that a person typed, and below it what it said. */
+function commandRow(item: ItemOf<"command/run">): Row<ItemOf<"command/run">> {
+  const element = h("div", { role: "status" });
+  const update = ({ line, result }: ItemOf<"command/run">): void => {
+    const isBad = result?.ok === false;
+    element.className = isBad ? "note command bad" : "note command";
+    const said = h("div", { class: "said" }, result ? result.text : "…");
+    element.replaceChildren(icon(isBad ? "warning" : "spark"), h("div", { class: "note-text" }, h("code", { class: "cut" }, line), said));
+  };
+  update(item);
+  return { element, update };
 }
 
 interface Told {

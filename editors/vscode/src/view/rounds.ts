@@ -40,6 +40,7 @@ export function roundRow(first: Round, actions: RoundActions) {
   const stop = h("button", { class: "ghost", title: "Stop the round", label: "Stop the round", onclick: () => actions.cancelRound(round.roundId) }, icon("stop"));
   const head = h("div", { class: "round-head" }, icon("fork"), h("span", { class: "verb" }, "Deliberation"), count, stop);
   const element = h("div", { class: "deliberation", role: "group", label: "Deliberation" }, head);
+  if (round.goal !== undefined) element.append(h("div", { class: "round-goal cut", title: round.goal }, round.goal));
   let rows: BranchRow[] = [];
   const update = (next: Round): void => {
     round = next;

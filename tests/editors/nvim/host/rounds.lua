@@ -21,7 +21,7 @@ local function buffer_name()
 end
 
 local SETTLED = {
-  "◆ deliberation · 3 branches · 1 update · 1 failed",
+  "◆ deliberation: is it a struct? · 3 branches · 1 update · 1 failed",
   "    ✗ other · independent-alternative · fresh · error",
   "        it ended without a call of `structured_output` that fits",
   "    ✓ audit · trajectory-audit · fork · 1 item",
@@ -57,7 +57,7 @@ local function begin_own_round()
   vim.cmd("Dsh ask is it a struct?")
   t.wait_for_end()
   vim.cmd("Dsh deliberate hold: is it?")
-  t.wait_for("◆ your deliberation · 3 branches")
+  t.wait_for("◆ your deliberation: hold: is it? · 3 branches")
   t.wait_for_virtual("    audit", "completed")
   t.wait_for_virtual("    review", "completed")
   t.wait_for_virtual("    alternative", "grep")
@@ -73,7 +73,7 @@ return {
       wait_until_held()
       t.equal(t.find("… deliberate hold: is it a struct?") ~= nil, true)
       t.equal(round_rows(), {
-        "◆ deliberation · 3 branches · runs",
+        "◆ deliberation: hold: is it a struct? · 3 branches · runs",
         HELD,
         "    ✓ audit · trajectory-audit · fork · completed",
         "    ✓ again · masked-review · mid-fork · completed",

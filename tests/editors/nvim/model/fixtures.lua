@@ -214,7 +214,7 @@ for _, size in ipairs({ 1, 7, 1999, 2001, 100000 }) do
 end
 check("no piece of a character", text.lines(("宽"):rep(700))[1], ("宽"):rep(666))
 
-for _, module in ipairs({ "content", "inbox", "model", "rounds", "transcript" }) do
+for _, module in ipairs({ "content", "inbox", "model", "rounds", "transcript", "typed" }) do
   local source = read(plugin .. "/lua/dsh/" .. module .. ".lua")
   local calls = source:gsub("vim%.json%.decode", ""):match("vim%.[%w_.]+")
   check(module .. " calls no editor API", calls, nil)

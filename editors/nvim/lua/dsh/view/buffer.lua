@@ -295,8 +295,14 @@ end
 ---@param line string
 ---@param highlight string
 function Buffer:note(line, highlight)
+  self:add({ lines = text.lines(line), highlight = highlight })
+end
+
+--- The same with a row.
+---@param row dsh.view.Row
+function Buffer:add(row)
   self:following(function()
-    self:append({ lines = text.lines(line), highlight = highlight }, false)
+    self:append(row, false)
   end)
 end
 

@@ -35,6 +35,9 @@ end
 ---@return string[]
 function Round.lines(round)
   local name = round.by == "user" and "◆ your deliberation" or "◆ deliberation"
+  if round.goal then
+    name = name .. ": " .. text.one_line(round.goal, 80)
+  end
   local count = #round.branches
   local lines = { joined(name, ("%d %s"):format(count, count == 1 and "branch" or "branches")) }
   for _, branch in ipairs(round.branches) do

@@ -179,6 +179,24 @@ function M.result(call, result)
   return folded("▸ " .. title .. (summary and " · " .. summary or ""), body, "DshTool")
 end
 
+--- A command that a person typed, and later what it said.
+---@param line string
+---@param result? dsh.CommandRunResult
+---@return dsh.view.Row
+function M.command(line, result)
+  if not result then
+    return { lines = start_with(text.lines(line), "> "), highlight = "DshUser" }
+  end
+  local name = line:match("^%S+")
+  local said = text.lines(result.text)
+  local highlight = result.ok and "DshTool" or "DshError"
+  if #said > 1 then
+    return folded(("▸ %s · %d lines"):format(name, #said), said, highlight)
+  end
+  local line_said = ("%s %s · %s"):format(result.ok and "·" or "✗", name, said[1])
+  return { lines = { line_said }, highlight = highlight }
+end
+
 --- A block of a draft that is no text: one line while it is written.
 ---@param block dsh.DraftBlock
 ---@return string
