@@ -125,6 +125,7 @@ mod tests {
 
     /// What holds a turn back, guard by guard.
     #[derive(Clone, Copy, Default)]
+    #[expect(clippy::struct_excessive_bools, reason = "one for each guard")]
     struct Turn {
         of_child: bool,
         cut: bool,
