@@ -235,3 +235,119 @@ impl Reviews {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dsh_protocol::deliberation::{Certainty, ItemKind};
+    use dsh_protocol::event::{ReviewChild, ReviewItemChanged, ReviewReleased};
+
+    use super::*;
+
+    fn claimed(id: &str, turn: u64, by: ReviewBy) -> EventData {
+        let config_hash = "h".to_owned();
+        EventData::ReviewClaimed(ReviewClaimed {
+            review_id: id.into(),
+            turn,
+            by,
+            config_hash,
+            draft_seq: None,
+        })
+    }
+
+    fn released(id: &str) -> EventData {
+        let (review_id, turn) = (id.into(), 1);
+        let reason = ReleaseReason::NoCompletedStep;
+        EventData::ReviewReleased(ReviewReleased { review_id, turn, reason })
+    }
+
+    fn settled(id: &str, published: bool, reason: Option<ReviewReason>) -> EventData {
+        let item = PacketItem {
+            kind: ItemKind::Unknown,
+            certainty: Certainty::Likely,
+            content: "c".to_owned(),
+            refs: None,
+        };
+        EventData::ReviewSettled(ReviewSettled {
+            review_id: id.into(),
+            turn: 1,
+            status: ReviewStatus::Update,
+            published,
+            reason,
+            items: Some(vec![item]),
+            draft_seq: None,
+        })
+    }
+
+    fn changed(id: &str, index: u64) -> EventData {
+        let state = ReviewItemState::Dismissed;
+        EventData::ReviewItemChanged(ReviewItemChanged { review_id: id.into(), index, state })
+    }
+
+    fn child(id: &str) -> EventData {
+        let child_session_id = "k".into();
+        EventData::ReviewChild(ReviewChild { review_id: id.into(), child_session_id })
+    }
+
+    /// Takes events in turn 1, which is open; returns what is wrong with the first that breaks a rule.
+    fn take(reviews: &mut Reviews, events: &[EventData]) -> Result<(), String> {
+        events.iter().try_for_each(|event| {
+            reviews.check(event, 1, Some(1))?;
+            reviews.apply(event, 7);
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn a_turn_has_one_automatic_review_that_counts() {
+        let mut reviews = Reviews::default();
+        let auto = |id| claimed(id, 1, ReviewBy::Auto);
+        take(&mut reviews, &[auto("a"), released("a"), auto("b"), child("b")]).unwrap();
+        let again = take(&mut reviews, &[auto("c")]).unwrap_err();
+        assert_eq!(again, "turn 1 has the automatic review `b`");
+        take(&mut reviews, &[settled("b", false, None)]).unwrap();
+        assert!(take(&mut reviews, &[auto("c")]).is_err());
+        take(&mut reviews, &[claimed("c", 1, ReviewBy::User)]).unwrap();
+        assert_eq!(reviews.open().map(|review| review.id.as_str()).collect::<Vec<_>>(), ["c"]);
+    }
+
+    #[test]
+    fn a_review_comes_out_once_and_may_say_that_its_notice_failed() {
+        let failed = Some(ReviewReason::NoticeStepFailed);
+        let mut reviews = Reviews::default();
+        let begun = [claimed("a", 1, ReviewBy::User), settled("a", true, None)];
+        take(&mut reviews, &begun).unwrap();
+        assert!(take(&mut reviews, &[settled("a", true, None)]).is_err());
+        assert!(take(&mut reviews, &[released("a")]).is_err());
+        assert!(take(&mut reviews, &[child("a")]).is_err());
+        take(&mut reviews, &[settled("a", true, failed)]).unwrap();
+        assert!(take(&mut reviews, &[settled("a", true, failed)]).is_err());
+        let silent = [claimed("b", 1, ReviewBy::User), settled("b", false, None)];
+        take(&mut reviews, &silent).unwrap();
+        assert!(take(&mut reviews, &[settled("b", true, failed)]).is_err());
+    }
+
+    #[test]
+    fn what_names_nothing_is_refused() {
+        let mut reviews = Reviews::default();
+        for event in [
+            child("a"),
+            released("a"),
+            settled("a", true, None),
+            changed("a", 0),
+            claimed("a", 2, ReviewBy::User),
+            claimed("a", 0, ReviewBy::User),
+        ] {
+            assert!(reviews.check(&event, 1, Some(1)).is_err(), "{event:?}");
+        }
+        assert!(reviews.check(&claimed("a", 1, ReviewBy::Auto), 1, None).is_err());
+        let begun = [claimed("a", 1, ReviewBy::Auto), child("a")];
+        take(&mut reviews, &begun).unwrap();
+        assert!(reviews.check(&child("a"), 1, Some(1)).is_err());
+        assert!(reviews.check(&changed("a", 0), 1, Some(1)).is_err());
+        take(&mut reviews, &[settled("a", false, None), changed("a", 0)]).unwrap();
+        assert!(reviews.check(&changed("a", 1), 1, Some(1)).is_err());
+        let info = reviews.get(&"a".into()).unwrap().info().unwrap();
+        assert_eq!((info.items[0].state, info.settled_at), (ReviewItemState::Dismissed, 7));
+        assert_eq!(info.child_session_id, Some("k".into()));
+    }
+}
