@@ -123,28 +123,16 @@ mod tests {
 
     use super::*;
 
-    /// What holds a turn back, guard by guard.
-    #[derive(Clone, Copy, Default)]
-    #[expect(clippy::struct_excessive_bools, reason = "one for each guard")]
-    struct Turn {
-        of_child: bool,
-        cut: bool,
-        without_tool: bool,
-        reviewed: bool,
-        told: bool,
-        attempted: bool,
-        not_ready: bool,
-    }
-
-    const EVERYTHING: Turn = Turn {
-        of_child: true,
-        cut: true,
-        without_tool: true,
-        reviewed: true,
-        told: true,
-        attempted: true,
-        not_ready: true,
-    };
+    /// Every guard, in its order.
+    const ALL: [Held; 7] = [
+        Held::Child,
+        Held::Cut,
+        Held::NoTool,
+        Held::Reviewed,
+        Held::Told,
+        Held::Attempted,
+        Held::NotReady,
+    ];
 
     fn outcome(role: &str, packet: bool) -> Value {
         let mut outcome = json!({
@@ -223,74 +211,57 @@ mod tests {
         json!({ "type": "tool/call", "data": data })
     }
 
-    fn stops(turn: Turn, own: Vec<Value>, scope: ReviewScope) -> Option<Held> {
+    /// What holds back a turn that has these events, and for the rest what these guards look for.
+    fn stops(by: &[Held], own: Vec<Value>, scope: ReviewScope) -> Option<Held> {
         let event = TurnStopping {
             at: At { session_id: "s".into(), turn: 2, step: 1 },
-            cut: turn.cut,
+            cut: by.contains(&Held::Cut),
             rounds: 0,
             may_go_on: true,
             answer: None,
-            is_root: !turn.of_child,
+            is_root: !by.contains(&Held::Child),
             notes: Notes::default(),
             cancel: CancellationToken::new(),
         };
-        held(&event, &log(own), scope, || !turn.not_ready)
+        held(&event, &log(own), scope, || !by.contains(&Held::NotReady))
     }
 
-    fn held_by(turn: Turn) -> Option<Held> {
+    /// What holds back a turn in which these guards find what they look for.
+    fn held_by(by: &[Held]) -> Option<Held> {
         let mut own = Vec::new();
-        if !turn.without_tool {
+        if !by.contains(&Held::NoTool) {
             own.push(calls_tool());
         }
-        if turn.reviewed {
+        if by.contains(&Held::Reviewed) {
             own.push(settled(Some("c1"), &outcome("masked-review", true)));
         }
-        if turn.told {
+        if by.contains(&Held::Told) {
             own.push(notice(&checkpoint(), None));
         }
-        if turn.attempted {
+        if by.contains(&Held::Attempted) {
             own.push(claimed("v1", "auto"));
         }
-        stops(turn, own, ReviewScope::ToolBearingTurns)
+        stops(by, own, ReviewScope::ToolBearingTurns)
     }
 
     #[test]
     fn s6_2_guards_are_asked_in_their_order() {
-        let mut turn = EVERYTHING;
-        let mut next = |clear: fn(&mut Turn), held: Held| {
-            assert_eq!(held_by(turn), Some(held));
-            clear(&mut turn);
-            held_by(turn)
-        };
-        next(|turn| turn.of_child = false, Held::Child);
-        next(|turn| turn.cut = false, Held::Cut);
-        next(|turn| turn.without_tool = false, Held::NoTool);
-        next(|turn| turn.reviewed = false, Held::Reviewed);
-        next(|turn| turn.told = false, Held::Told);
-        next(|turn| turn.attempted = false, Held::Attempted);
-        assert_eq!(next(|turn| turn.not_ready = false, Held::NotReady), None);
+        for (at, first) in ALL.iter().enumerate() {
+            assert_eq!(held_by(&ALL[at..]), Some(*first));
+        }
+        assert_eq!(held_by(&[]), None);
     }
 
     #[test]
     fn s6_2_each_guard_alone_holds_a_turn_back() {
-        let alone = |set: fn(&mut Turn)| {
-            let mut turn = Turn::default();
-            set(&mut turn);
-            held_by(turn)
-        };
-        assert_eq!(held_by(Turn::default()), None);
-        assert_eq!(alone(|turn| turn.of_child = true), Some(Held::Child));
-        assert_eq!(alone(|turn| turn.cut = true), Some(Held::Cut));
-        assert_eq!(alone(|turn| turn.without_tool = true), Some(Held::NoTool));
-        assert_eq!(alone(|turn| turn.reviewed = true), Some(Held::Reviewed));
-        assert_eq!(alone(|turn| turn.told = true), Some(Held::Told));
-        assert_eq!(alone(|turn| turn.attempted = true), Some(Held::Attempted));
-        assert_eq!(alone(|turn| turn.not_ready = true), Some(Held::NotReady));
+        for guard in ALL {
+            assert_eq!(held_by(&[guard]), Some(guard));
+        }
     }
 
     #[test]
     fn s6_2_what_looks_like_it_holds_nothing_back() {
-        let stops = |own| stops(Turn::default(), own, ReviewScope::AllPrimaryTurns);
+        let stops = |own| stops(&[], own, ReviewScope::AllPrimaryTurns);
         for (what, own) in [
             ("another role", settled(Some("c1"), &outcome("trajectory-audit", true))),
             ("a review that failed", settled(Some("c1"), &outcome("masked-review", false))),
