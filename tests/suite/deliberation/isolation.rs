@@ -190,7 +190,8 @@ fn a_round_that_a_crash_took_along_comes_out_as_interrupted() {
     client.event("s", "one branch to come out", |event| event["data"]["stopReason"] == "completed");
     until("the log to be on disk", || {
         let log = std::fs::read_to_string(world.log("s")).unwrap();
-        log.contains("\"stopReason\":\"completed\"")
+        let runs = |line: &&str| line.contains("\"running\"") && line.contains("childSessionId");
+        log.contains("\"stopReason\":\"completed\"") && log.lines().filter(runs).count() == 2
     });
     client.kill();
     let mut client = world.ask(&mock);
