@@ -42,7 +42,7 @@ return {
         t.stand_on(t.find("    " .. label))
         t.press("<CR>")
         t.wait("its work", function()
-          return vim.fn.search("not by a language model", "nw") > 0
+          return vim.fn.search("structured_output", "nw") > 0
         end)
         t.press("q")
         t.equal(vim.api.nvim_get_current_buf(), chat)
