@@ -18,8 +18,9 @@ use url::Url;
 use crate::diagnostics::Diagnostics;
 use crate::findings::{Finding, Origin};
 
-const ASK: &str = "dsh-ls.ask";
-const DISMISS: &str = "dsh-ls.dismiss";
+/// Editors register these beside the commands of their own extension, whose names must be others.
+const ASK: &str = "dsh-ls.finding.ask";
+const DISMISS: &str = "dsh-ls.finding.dismiss";
 
 /// Offers code actions to one client and runs them.
 pub(crate) struct Actions {
