@@ -166,7 +166,8 @@ fn a_citation_that_does_not_hold_is_a_diagnostic_until_it_is_dismissed() {
 fn what_is_asked_of_nothing_is_refused() {
     let (world, _mock, mut client) = editor(&json!({}));
     let command = |name: &str, key: &str| json!({ "command": name, "arguments": [key] });
-    let error = client.refused("workspace/executeCommand", command("dsh-ls.finding.ask", "nothing"));
+    let error =
+        client.refused("workspace/executeCommand", command("dsh-ls.finding.ask", "nothing"));
     assert_eq!(error["code"], -32602);
     assert_eq!(client.refused("textDocument/codeAction", json!({}))["code"], -32602);
     assert_eq!(client.refused("workspace/executeCommand", json!({}))["code"], -32602);
