@@ -215,7 +215,6 @@ export const AGENT_CASES = {
     await chat.deliberate("Is Circle the right name?");
     await chat.cameOut();
     assert.deepEqual(await chat.texts(".branch-name"), ["alternative", "audit", "review"]);
-    assert.equal(await chat.frame.locator(".branch :is(.finding, .diagnostic)").count() >= 3, true);
     assert.equal(await chat.frame.locator(".branch .child-link").count(), 3);
   },
 };

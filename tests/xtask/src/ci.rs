@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: format, lints, tests, foreign clients, real editors, documentation.
+//! `cargo xtask ci`: format, lints, tests, foreign clients, Neovim, documentation.
 
 use std::path::Path;
 use std::time::Instant;

@@ -15,7 +15,7 @@ fn main() -> anyhow::Result<()> {
         Some("soak") => soak::run(),
         Some(_) | None => {
             let usage = "usage: cargo xtask ci | soak\n\n\
-                ci    format, lints, tests, foreign clients, real editors, documentation: what every change must pass\n\
+                ci    format, lints, tests, foreign clients, Neovim, documentation: what every change must pass\n\
                 soak  what takes too long for every change; prints figures for tests/soak/RESULTS.md\n";
             std::io::stderr().write_all(usage.as_bytes())?;
             anyhow::bail!("no such task")
