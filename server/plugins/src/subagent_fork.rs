@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use dsh_agent::subagents::SUBAGENTS;
 use dsh_agent::subagents::error::StartError as Refused;
-use dsh_agent::subagents::in_process::InProcess;
-use dsh_agent::subagents::provider::{Capabilities, Capability, SubagentProvider, SubagentRun};
+use dsh_agent::subagents::in_process::{InProcess, SUPPORTS};
+use dsh_agent::subagents::provider::{Capabilities, SubagentProvider, SubagentRun};
 use dsh_agent::subagents::request::StartRequest;
 use dsh_kernel::Context;
 use dsh_kernel::plugin::{Plugin, StartError};
@@ -39,15 +39,7 @@ impl SubagentProvider for Fork {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            inherits_parent_context: true,
-            supports: &[
-                Capability::OutputSchema,
-                Capability::DepthLimit,
-                Capability::ToolFilter,
-                Capability::Persona,
-            ],
-        }
+        Capabilities { inherits_parent_context: true, supports: SUPPORTS }
     }
 
     fn start(

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use dsh_agent::subagents::SUBAGENTS;
 use dsh_agent::subagents::error::StartError as Refused;
-use dsh_agent::subagents::in_process::InProcess;
-use dsh_agent::subagents::provider::{Capabilities, Capability, SubagentProvider, SubagentRun};
+use dsh_agent::subagents::in_process::{InProcess, SUPPORTS};
+use dsh_agent::subagents::provider::{Capabilities, SubagentProvider, SubagentRun};
 use dsh_agent::subagents::request::StartRequest;
 use dsh_kernel::Context;
 use dsh_kernel::plugin::{Plugin, StartError};
@@ -37,15 +37,7 @@ impl SubagentProvider for Spawn {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            inherits_parent_context: false,
-            supports: &[
-                Capability::OutputSchema,
-                Capability::DepthLimit,
-                Capability::ToolFilter,
-                Capability::Persona,
-            ],
-        }
+        Capabilities { inherits_parent_context: false, supports: SUPPORTS }
     }
 
     fn start(

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::error::{DisposeError, RunError, StartError};
 use super::images;
 use super::outcome;
-use super::provider::SubagentRun;
+use super::provider::{Capability, SubagentRun};
 use super::request::{Route, StartRequest};
 use super::run::RunResult;
 use super::structured::StructuredOutput;
@@ -33,6 +33,14 @@ use crate::wait::wait;
 
 /// What a child is told of its place, before what it is asked.
 const DELEGATION: &str = include_str!("delegation.md");
+
+/// What every child of this process can be asked for, whatever it inherits.
+pub const SUPPORTS: &[Capability] = &[
+    Capability::OutputSchema,
+    Capability::DepthLimit,
+    Capability::ToolFilter,
+    Capability::Persona,
+];
 
 /// Starts children as agents of this folder.
 #[derive(Clone)]
