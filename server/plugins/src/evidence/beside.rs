@@ -227,61 +227,11 @@ pub(super) fn identifier(text: &str) -> Option<String> {
 
 /// Whether a text between backticks is code, and no command, path or phrase.
 fn is_code(text: &str) -> bool {
-    const STARTS: &[&str] = &[
-        "fn",
-        "pub",
-        "let",
-        "const",
-        "static",
-        "struct",
-        "enum",
-        "trait",
-        "impl",
-        "mod",
-        "use",
-        "type",
-        "def",
-        "class",
-        "import",
-        "from",
-        "return",
-        "if",
-        "for",
-        "while",
-        "match",
-        "func",
-        "function",
-        "export",
-        "var",
-        "async",
-        "await",
-        "public",
-        "private",
-        "protected",
-        "interface",
-        "package",
-        "throw",
-        "raise",
-        "else",
-        "local",
-        "switch",
-        "case",
-        "package",
-        "namespace",
-        "#define",
-        "#include",
-        "val",
-        "defer",
-        "yield",
-        "assert",
-        "unsafe",
-        "else",
-    ];
     let first = text.split_whitespace().next().unwrap_or_default();
     if is_command(text) {
         return false;
     }
-    STARTS.contains(&first)
+    words::begins_code(first)
         || text.contains(['(', '{', '[', ';', '=', '<', '"', '+'])
         || text.contains("->")
 }

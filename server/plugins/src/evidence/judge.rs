@@ -5,6 +5,7 @@ use dsh_protocol::evidence::{EvidenceFailure, EvidenceReason};
 use super::claims::{Claim, Quote, QuoteKind};
 use super::document::{Document, canonical, distance};
 use super::place::Lines;
+use super::words;
 
 /// How far from the cited lines an identifier may stand.
 const NEAR: u64 = 2;
@@ -124,38 +125,10 @@ fn find_inline(quote: &Quote, lines: Lines, document: &Document) -> Found {
 
 /// Whether a text reads as a line of code of its own.
 fn is_statement(text: &str) -> bool {
-    const STARTS: &[&str] = &[
-        "fn",
-        "pub",
-        "let",
-        "const",
-        "static",
-        "struct",
-        "enum",
-        "trait",
-        "impl",
-        "mod",
-        "use",
-        "type",
-        "def",
-        "class",
-        "import",
-        "return",
-        "func",
-        "function",
-        "export",
-        "var",
-        "public",
-        "private",
-        "package",
-        "interface",
-    ];
     let first = text.split_whitespace().next().unwrap_or_default();
     let has_body = text.split_whitespace().count() > 1;
     has_body
-        && (STARTS.contains(&first)
-            || text.trim_end().ends_with([';', '{'])
-            || text.contains(" = "))
+        && (words::declares(first) || text.trim_end().ends_with([';', '{']) || text.contains(" = "))
 }
 
 fn has_ellipsis(text: &str) -> bool {

@@ -69,9 +69,30 @@ const GONE: &str = "\
     found | not found | no longer exist | isn't there | is absent | is not present | was removed | was \
     deleted | could not be found | cannot be found | isn't present | doesn\u{2019}t exist | not exist";
 
+/// First words of lines that declare something, in the languages that people write.
+const DECLARATIONS: &str = "\
+    fn pub let const static struct enum trait impl mod use type def class import return func function export \
+    var public private package interface";
+
+/// First words of other lines of code.
+const STATEMENTS: &str = "\
+    from if for while match async await protected throw raise else local switch case namespace #define \
+    #include val defer yield assert unsafe";
+
 /// Whether a list of words between blanks has a word.
 fn holds(words: &str, word: &str) -> bool {
-    words.split_ascii_whitespace().any(|one| one == word)
+    // Asked of every word of an answer: most are in no list, not even as a part of one of its words.
+    words.contains(word) && words.split_ascii_whitespace().any(|one| one == word)
+}
+
+/// Whether a line that begins with this word declares something.
+pub(super) fn declares(first: &str) -> bool {
+    holds(DECLARATIONS, first)
+}
+
+/// Whether a text that begins with this word is code.
+pub(super) fn begins_code(first: &str) -> bool {
+    declares(first) || holds(STATEMENTS, first)
 }
 
 pub(super) fn is_extension(extension: &str) -> bool {
