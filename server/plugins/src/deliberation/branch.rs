@@ -175,22 +175,9 @@ impl Branch {
 
     /// The outcome without a child.
     fn outcome(&self, verdict: Verdict, shown: Option<HistoryWindow>) -> BranchOutcome {
-        let request = &self.request;
         BranchOutcome {
-            label: request.label.clone(),
-            role: request.role,
-            history: request.role.history(),
-            route: request.route.clone(),
-            capability: request.capability.clone(),
-            child_session_id: None,
-            stop_reason: verdict.stop_reason,
-            cleanup: Cleanup::NotStarted,
-            degraded: Vec::new(),
             history_window: shown,
-            packet: verdict.packet,
-            dropped_refs: None,
-            diagnostic: verdict.diagnostic,
-            usage: verdict.usage,
+            ..outcome(&self.request, verdict, Cleanup::NotStarted)
         }
     }
 
@@ -215,7 +202,11 @@ impl Branch {
 
 /// What a branch whose task broke comes out as.
 pub(super) fn broken(request: &BranchRequest) -> BranchOutcome {
-    let verdict = Verdict::from(Reason::InfrastructureError);
+    outcome(request, Verdict::from(Reason::InfrastructureError), Cleanup::Abandoned)
+}
+
+/// An outcome that says nothing of a child.
+fn outcome(request: &BranchRequest, verdict: Verdict, cleanup: Cleanup) -> BranchOutcome {
     BranchOutcome {
         label: request.label.clone(),
         role: request.role,
@@ -224,12 +215,12 @@ pub(super) fn broken(request: &BranchRequest) -> BranchOutcome {
         capability: request.capability.clone(),
         child_session_id: None,
         stop_reason: verdict.stop_reason,
-        cleanup: Cleanup::Abandoned,
+        cleanup,
         degraded: Vec::new(),
         history_window: None,
-        packet: None,
+        packet: verdict.packet,
         dropped_refs: None,
         diagnostic: verdict.diagnostic,
-        usage: None,
+        usage: verdict.usage,
     }
 }
