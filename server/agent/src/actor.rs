@@ -246,14 +246,8 @@ impl Actor {
             client_message_id: prompt.client_message_id.clone(),
         };
         let id = message.id.clone();
-        let start = self.writer.log().read(|fold| fold.inbox.list(target).len() as u64);
-        self.writer.append(EventData::InboxSpliced(InboxSpliced {
-            target,
-            start,
-            removed_count: None,
-            inserted: vec![Arc::new(message)],
-            outcome: None,
-        }))?;
+        let queued = self.writer.log().read(|fold| fold.queued(target, vec![Arc::new(message)]));
+        self.writer.append(queued)?;
         Ok(id)
     }
 

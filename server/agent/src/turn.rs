@@ -127,25 +127,17 @@ impl Turn {
                 return Ok(TurnEnd::Completed);
             }
             let is_alone = claimed.len() == 1;
-            let outcome = match (self.attempt(step, &model, claimed).await, if_failed.take()) {
-                (Ok(Attempt::Ran(outcome)), _) => outcome,
-                (Ok(Attempt::Refused(end)), None) => return Ok(end),
-                (Err(Halt::Model(error)), None) => return Err(Halt::Model(error)),
-                (Ok(Attempt::Refused(_)) | Err(Halt::Model(_)), Some(event)) if is_alone => {
-                    self.writer.append(event)?;
+            let attempt = self.attempt(step, &model, claimed).await;
+            let failed = matches!(&attempt, Ok(Attempt::Refused(_)) | Err(Halt::Model(_)));
+            if let Some(event) = if_failed.take().filter(|_| failed) {
+                self.writer.append(event)?;
+                if is_alone {
                     break;
                 }
-                (Ok(Attempt::Refused(end)), Some(event)) => {
-                    self.writer.append(event)?;
-                    return Ok(end);
-                }
-                (Err(Halt::Model(error)), Some(event)) => {
-                    self.writer.append(event)?;
-                    return Err(Halt::Model(error));
-                }
-                (Err(halt @ (Halt::Aborted | Halt::Storage(_) | Halt::Bug(_))), _) => {
-                    return Err(halt);
-                }
+            }
+            let outcome = match attempt? {
+                Attempt::Ran(outcome) => outcome,
+                Attempt::Refused(end) => return Ok(end),
             };
             tokens += outcome.tokens;
             cut |= outcome.cut;
@@ -364,16 +356,11 @@ impl Turn {
             source,
             client_message_id: notice.once,
         };
-        let target = InboxTarget::NextStep;
-        let start = self.writer.log().read(|fold| fold.inbox.list(target).len() as u64);
-        self.writer.append(EventData::InboxSpliced(InboxSpliced {
-            target,
-            start,
-            removed_count: None,
-            inserted: vec![Arc::new(message)],
-            outcome: None,
-        }))?;
-        Ok(())
+        let queued = self
+            .writer
+            .log()
+            .read(|fold| fold.queued(InboxTarget::NextStep, vec![Arc::new(message)]));
+        self.writer.append(queued).map(|_| ())
     }
 
     async fn unless_cancelled<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Halt> {

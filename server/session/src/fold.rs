@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use dsh_protocol::content::{Usage, visible_text};
 use dsh_protocol::event::{
-    DeliberationBranch, DeliberationStarted, Event, EventData, InboxSpliced, MessageOutcomeKind,
-    RequestContext, SubagentDescriptor,
+    DeliberationBranch, DeliberationStarted, Event, EventData, InboxSpliced, InboxTarget,
+    MessageOutcomeKind, RequestContext, SubagentDescriptor,
 };
 use dsh_protocol::ids::{CallId, MessageId, ModelId, SessionId};
 use dsh_protocol::message::Message;
@@ -176,6 +176,17 @@ impl Fold {
             Some(TurnEnd::Completed | TurnEnd::MaxTokens) | None => false,
         };
         stopped_short && !self.inbox.is_empty()
+    }
+
+    /// What puts messages behind those that wait in a list of the inbox.
+    pub fn queued(&self, target: InboxTarget, inserted: Vec<Arc<Message>>) -> EventData {
+        EventData::InboxSpliced(InboxSpliced {
+            target,
+            start: self.inbox.list(target).len() as u64,
+            removed_count: None,
+            inserted,
+            outcome: None,
+        })
     }
 
     /// The model that a person chose for the session, else that of its last request.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use dsh_protocol::content::ContentBlock;
 use dsh_protocol::deliberation::{BranchOutcome, Cleanup};
 use dsh_protocol::event::{
-    DeliberationSettled, EventData, InboxSpliced, InboxTarget, MessageOutcome, MessageOutcomeKind,
-    Step, ToolResult, TurnEnded,
+    DeliberationSettled, EventData, InboxTarget, MessageOutcome, MessageOutcomeKind, Step,
+    ToolResult, TurnEnded,
 };
 use dsh_protocol::ids::MessageId;
 use dsh_protocol::message::{Message, Role, Source};
@@ -101,14 +101,7 @@ fn again(fold: &Fold, turn: &OpenTurn) -> Option<Draft> {
         Arc::new(Message { id, ..message.as_ref().clone() })
     };
     let inserted: Vec<Arc<Message>> = turn.claimed.iter().filter(is_lost).map(copy).collect();
-    let spliced = InboxSpliced {
-        target: InboxTarget::NextStep,
-        start: fold.inbox.list(InboxTarget::NextStep).len() as u64,
-        removed_count: None,
-        inserted,
-        outcome: None,
-    };
-    (!spliced.inserted.is_empty()).then(|| EventData::InboxSpliced(spliced).into())
+    (!inserted.is_empty()).then(|| fold.queued(InboxTarget::NextStep, inserted).into())
 }
 
 /// The outcome of a message that a crash left between the queue and the conversation.
