@@ -8,7 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use dsh_protocol::ids::SessionId;
-use dsh_protocol::notifications::{Notification, SessionChanged};
+use dsh_protocol::notifications::{
+    DeliberateResult, DeliberateStarted, EvidenceNotice, Notification, ReviewNotice, ReviewStarted,
+    SessionChanged,
+};
 use dsh_runtime::agent::agent::Agent;
 use dsh_runtime::agent::agents::OpenError;
 use dsh_runtime::notices::Listener;
@@ -319,20 +322,12 @@ impl Listener for Outbox {
             Notification::DeliberateBranch(branch) => {
                 ("branch", format!("{} {}", branch.round_id, branch.label))
             }
-            Notification::DeliberateStarted(started) => {
-                return self.notice_derived(&started.session_id, notice);
-            }
-            Notification::DeliberateResult(result) => {
-                return self.notice_derived(&result.session_id, notice);
-            }
-            Notification::EvidenceChecked(checked) => {
-                return self.notice_derived(&checked.session_id, notice);
-            }
-            Notification::ReviewStarted(started) => {
-                return self.notice_derived(&started.session_id, notice);
-            }
-            Notification::ReviewNotice(settled) => {
-                return self.notice_derived(&settled.session_id, notice);
+            Notification::DeliberateStarted(DeliberateStarted { session_id, .. })
+            | Notification::DeliberateResult(DeliberateResult { session_id, .. })
+            | Notification::EvidenceChecked(EvidenceNotice { session_id, .. })
+            | Notification::ReviewStarted(ReviewStarted { session_id, .. })
+            | Notification::ReviewNotice(ReviewNotice { session_id, .. }) => {
+                return self.notice_derived(session_id, notice);
             }
             Notification::SessionCaughtUp(_)
             | Notification::SessionEvent(_)
