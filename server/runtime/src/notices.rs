@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dsh_agent::host::Observer;
 use dsh_kernel::registration::Registration;
-use dsh_protocol::event::Event;
+use dsh_protocol::event::{Event, EventData};
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::notifications::{Notification, SessionChanged, SessionStatusChanged};
 use dsh_protocol::session::{SessionInfo, SessionStatus};
@@ -15,7 +15,7 @@ pub trait Listener: Send + Sync {
     /// Something happened.
     fn notice(&self, notice: &Notification);
 
-    /// An event was appended to a session's log by this process.
+    /// An event was appended to a session's log by this process. Nobody is told of chunks.
     fn appended(&self, _session: &SessionId, _event: &Event) {}
 }
 
@@ -70,6 +70,10 @@ impl Observer for Notices {
     }
 
     fn appended(&self, session: &SessionId, event: &Event) {
+        // Most events are chunks, of which subscribers alone are told.
+        if matches!(event.data, EventData::AssistantChunk(_)) {
+            return;
+        }
         let notice = Notification::derived(session, event);
         let listeners: Vec<_> = self.lock().1.values().cloned().collect();
         for listener in listeners {
