@@ -77,6 +77,12 @@ impl World {
         self.root.join("home")
     }
 
+    /// Writes the patch file of the home.
+    pub fn patch(&self, text: &str) {
+        std::fs::create_dir_all(self.home()).unwrap();
+        std::fs::write(self.home().join("cordis.patch.yml"), text).unwrap();
+    }
+
     /// The workspace folder.
     pub fn work(&self) -> PathBuf {
         self.root.join("work")

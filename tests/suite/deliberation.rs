@@ -86,8 +86,7 @@ fn stage_with(
     let world = World::new();
     world.file("src/parser.rs", "pub fn parse(text: &str) {}\n");
     if !patch.is_empty() {
-        std::fs::create_dir_all(world.home()).unwrap();
-        std::fs::write(world.home().join("cordis.patch.yml"), patch).unwrap();
+        world.patch(patch);
     }
     let mock = MockModel::start(answers);
     let mut client = world.ask(&mock);

@@ -18,8 +18,7 @@ fn serve(world: &World) -> Client {
 
 /// The same with more patches.
 fn serve_with(world: &World, patch: &str) -> Client {
-    std::fs::create_dir_all(world.home()).unwrap();
-    std::fs::write(world.home().join("cordis.patch.yml"), format!("{PATCH}{patch}")).unwrap();
+    world.patch(&format!("{PATCH}{patch}"));
     let mut client = world.connect(&[]);
     client.initialize();
     client

@@ -36,8 +36,7 @@ fn stage_with(
     let world = World::new();
     world.file("a.txt", "alpha\n");
     if !patch.is_empty() {
-        std::fs::create_dir_all(world.home()).unwrap();
-        std::fs::write(world.home().join("cordis.patch.yml"), patch).unwrap();
+        world.patch(patch);
     }
     let mock = MockModel::start(answers);
     let mut client = world.ask(&mock);

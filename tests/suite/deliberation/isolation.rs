@@ -216,9 +216,8 @@ fn a_round_outlives_a_change_of_its_row() {
     mock.add_when(ALTERNATIVE, answer.finish("tool_calls").done());
     let message = client.prompt("s", "Go.");
     mock.wait_for_requests(2);
-    std::fs::create_dir_all(world.home()).unwrap();
     let patch = "- id: tool-deliberation\n  merge: {toolName: fork_road}\n";
-    std::fs::write(world.home().join("cordis.patch.yml"), patch).unwrap();
+    world.patch(patch);
     let reloaded = client.request("config/reload", json!({}));
     assert_eq!(reloaded["ok"], true, "{reloaded}");
     until("the tool to have its new name", || {

@@ -40,9 +40,8 @@ fn a_round_can_be_cancelled_after_its_row_was_replaced() {
     mock.add_when(ALTERNATIVE, Answer::stream().delta("I think").hold());
     let begun = client.request("deliberate/start", start(&[alternative("a")]));
     mock.wait_for_requests(1);
-    std::fs::create_dir_all(world.home()).unwrap();
     let patch = "- id: tool-deliberation\n  merge: {toolName: fork_road}\n";
-    std::fs::write(world.home().join("cordis.patch.yml"), patch).unwrap();
+    world.patch(patch);
     client.request("config/reload", json!({}));
     dsh_tests::world::until("the row to be replaced", || {
         client.request("tool/list", json!({})).to_string().contains("fork_road")

@@ -36,9 +36,8 @@ fn the_founding_rows_load_as_they_are_and_a_round_runs_with_them() {
 #[test]
 fn d27_a_bad_configuration_is_said_with_its_text_and_its_place() {
     let world = World::new();
-    std::fs::create_dir_all(world.home()).unwrap();
     let patch = "- id: tool-deliberation\n  merge:\n    maxBranches: 0\n    maxDepth: 1.5\n    voting: true\n";
-    std::fs::write(world.home().join("cordis.patch.yml"), patch).unwrap();
+    world.patch(patch);
     let output = world.run(["config", "check"]);
     assert!(!output.status.success());
     let said = format!(
@@ -138,9 +137,8 @@ fn a_round_needs_an_agent_that_calls() {
 #[test]
 fn what_a_round_does_is_logged_where_wanted_and_nothing_that_is_said_in_it() {
     let world = World::new();
-    std::fs::create_dir_all(world.home()).unwrap();
     let patch = "- id: tool-deliberation\n  merge: {debug: true}\n";
-    std::fs::write(world.home().join("cordis.patch.yml"), patch).unwrap();
+    world.patch(patch);
     let answers = [call("d1", "deliberate", &asked(&[alternative("a")])), say("Done.")];
     let mock = MockModel::start(answers);
     mock.add_when(ALTERNATIVE, hand_in(&update("independent-alternative", "FOUND-SOMETHING")));
