@@ -10,18 +10,16 @@ const MOST_LINES: usize = 400;
 
 /// What stands above a block.
 #[derive(Debug, Default)]
-pub(super) struct Intro {
+pub(super) struct Intro<'t> {
     /// The claim of its last sentence, if that cites one place.
     claim: Option<usize>,
-    /// Whether it says that the code is proposed.
-    proposes: bool,
-    /// Whether it speaks of what a program says.
-    is_about_output: bool,
+    /// Its last sentence. Only what has a block below it is read.
+    lead: &'t str,
 }
 
-impl Intro {
+impl<'t> Intro<'t> {
     /// `found` are the paragraph's claims and where their places end; they will stand from `start` on.
-    pub(super) fn new(paragraph: &str, start: usize, found: &[(Claim, usize)]) -> Self {
+    pub(super) fn new(paragraph: &'t str, start: usize, found: &[(Claim, usize)]) -> Self {
         let text = paragraph.trim_end();
         let sentence = text.rfind(". ").map_or(0, |at| at + 2);
         let line = text.rfind('\n').map_or(0, |at| at + 1);
@@ -34,12 +32,20 @@ impl Intro {
         let is_one = first.is_some_and(|(_, first)| {
             in_lead.all(|(_, other)| (&other.path, other.lines) == (&first.path, first.lines))
         });
-        let lead = without_code(&paragraph[sentence..]);
         Self {
             claim: first.filter(|_| is_one).map(|(at, _)| start + at),
-            proposes: words::proposes(&lead),
-            is_about_output: words::tells_of_output(&lead),
+            lead: &paragraph[sentence..],
         }
+    }
+
+    /// Whether it says that the code is proposed.
+    fn proposes(&self) -> bool {
+        words::proposes(&without_code(self.lead))
+    }
+
+    /// Whether it speaks of what a program says.
+    fn is_about_output(&self) -> bool {
+        words::tells_of_output(&without_code(self.lead))
     }
 }
 
@@ -49,14 +55,14 @@ fn without_code(text: &str) -> String {
 }
 
 /// Adds what a block claims.
-pub(super) fn take_in(claims: &mut Vec<Claim>, intro: &Intro, info: &str, lines: &[&str]) {
+pub(super) fn take_in(claims: &mut Vec<Claim>, intro: &Intro<'_>, info: &str, lines: &[&str]) {
     let lines = &lines[..lines.len().min(MOST_LINES)];
     let language = info.split([' ', ',', '{', ':']).next().unwrap_or_default().to_ascii_lowercase();
     if ["diff", "patch", "mermaid"].contains(&language.as_str()) {
         return;
     }
     let named = of_info(info).map(|claim| (claim, lines));
-    let commented = || of_first_line(lines).filter(|_| !intro.proposes);
+    let commented = || of_first_line(lines).filter(|_| !intro.proposes());
     if let Some((mut claim, lines)) = named.or_else(commented) {
         add_block(&mut claim, lines);
         claims.push(claim);
@@ -72,7 +78,7 @@ pub(super) fn take_in(claims: &mut Vec<Claim>, intro: &Intro, info: &str, lines:
         claims.extend(results);
         return;
     }
-    let is_writers = intro.proposes || is_plain && intro.is_about_output;
+    let is_writers = intro.proposes() || is_plain && intro.is_about_output();
     let above = intro.claim.filter(|_| !is_writers).and_then(|at| claims.get_mut(at));
     if let Some(claim) = above.filter(|claim| may_quote(&language, &claim.path)) {
         add_block(claim, lines);
