@@ -1017,6 +1017,22 @@
 --- Whether a reader that does not know the type may pass over it.
 ---@field ignorable? boolean
 
+--- A person said something of a claim that does not hold. The last one counts.
+---@class (exact) dsh.Event.EvidenceItem
+---@field type "evidence/item"
+--- Place in the log, from 0 without gaps.
+---@field seq integer
+--- Epoch milliseconds.
+---@field time integer
+--- What happened.
+---@field data dsh.EvidenceItemChanged
+--- How it changes what the model sees; on surface events only.
+---@field surfaceOp? dsh.SurfaceOp
+--- The events that this one was made from.
+---@field sourceEventSeqs? integer[]
+--- Whether a reader that does not know the type may pass over it.
+---@field ignorable? boolean
+
 --- One entry of a session's log.
 ---@alias dsh.Event
 ---| dsh.Event.TurnStart
@@ -1048,6 +1064,7 @@
 ---| dsh.Event.ReviewItem
 ---| dsh.Event.SubagentDescriptor
 ---| dsh.Event.EvidenceChecked
+---| dsh.Event.EvidenceItem
 
 --- Payload of `evidence/checked`. Logged before `turn/end`, only when there was something to check.
 ---@class (exact) dsh.EvidenceChecked
@@ -1073,6 +1090,15 @@
 --- The line on which the quote or the identifier stands now, counted from 1: the one nearest to the citation.
 ---@field now? integer
 
+--- Payload of `evidence/item`.
+---@class (exact) dsh.EvidenceItemChanged
+--- Seq of the `evidence/checked` event.
+---@field seq integer
+--- Which of its failures, counted from 0.
+---@field index integer
+--- Where it stands from now on.
+---@field state dsh.ReviewItemState
+
 --- Params of `evidence/checked`.
 ---@class (exact) dsh.EvidenceNotice
 --- The session.
@@ -1095,6 +1121,17 @@
 ---| "quote-not-found" # The quoted text is nowhere in the file.
 ---| "quote-moved" # The quoted text is in the file, but not on the cited lines.
 ---| "identifier-not-near" # The identifier beside the citation does not occur within two lines of it.
+
+--- Params of `evidence/setItem`.
+---@class (exact) dsh.EvidenceSetItemParams
+--- The session whose answer was checked.
+---@field sessionId dsh.SessionId
+--- Seq of the `evidence/checked` event.
+---@field seq integer
+--- Which of its failures, counted from 0.
+---@field index integer
+--- Where it stands from now on.
+---@field state dsh.ReviewItemState
 
 --- The `experimental` part of LSP's server capabilities.
 ---@class (exact) dsh.ExperimentalCapabilities
@@ -1663,6 +1700,8 @@
 ---@field by dsh.ReviewBy
 --- Names the configuration that it runs with: the same one has the same hash.
 ---@field configHash string
+--- Of a person's review: whether the session's model is told of an update.
+---@field publish? boolean
 --- Seq of the `assistant/message` that it looks at: a draft until the review has come out.
 ---@field draftSeq? integer
 
@@ -2533,6 +2572,8 @@
 ---@field ["deliberate/cancel"] { params: dsh.DeliberateCancelParams, result: dsh.NoParams }
 --- Starts a person's own round over an idle session. Answers when the round has begun.
 ---@field ["deliberate/start"] { params: dsh.DeliberateStartParams, result: dsh.DeliberateStartResult }
+--- Says where a claim of an answer that does not hold stands.
+---@field ["evidence/setItem"] { params: dsh.EvidenceSetItemParams, result: dsh.NoParams }
 --- Lists the models that can be chosen and whether each can be asked now.
 ---@field ["model/list"] { params: dsh.ModelListParams, result: dsh.ModelListResult }
 --- Lists the rows of a workspace folder: where each plugin stands, what it waits for, why it failed.
@@ -2667,6 +2708,8 @@
 ---@field ["subagent/descriptor"] dsh.SubagentDescriptor
 --- The claims of an answer were checked against the workspace.
 ---@field ["evidence/checked"] dsh.EvidenceChecked
+--- A person said something of a claim that does not hold. The last one counts.
+---@field ["evidence/item"] dsh.EvidenceItemChanged
 
 --- A connection that knows what each method takes and answers.
 ---@class dsh.Client
@@ -2685,6 +2728,7 @@ local Client = {}
 ---@overload fun(self: dsh.Client, method: "credential/set", params: dsh.CredentialSetParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
 ---@overload fun(self: dsh.Client, method: "deliberate/cancel", params: dsh.DeliberateCancelParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
 ---@overload fun(self: dsh.Client, method: "deliberate/start", params: dsh.DeliberateStartParams, reply: fun(error?: dsh.RpcError, result?: dsh.DeliberateStartResult))
+---@overload fun(self: dsh.Client, method: "evidence/setItem", params: dsh.EvidenceSetItemParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
 ---@overload fun(self: dsh.Client, method: "model/list", params: dsh.ModelListParams, reply: fun(error?: dsh.RpcError, result?: dsh.ModelListResult))
 ---@overload fun(self: dsh.Client, method: "plugin/list", params: dsh.PluginListParams, reply: fun(error?: dsh.RpcError, result?: dsh.PluginListResult))
 ---@overload fun(self: dsh.Client, method: "review/list", params: dsh.ReviewListParams, reply: fun(error?: dsh.RpcError, result?: dsh.ReviewListResult))
@@ -2710,7 +2754,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "185d8e97957c416003c1e27a4a563212d2f391121e99bd7734b196fca69dc38c",
+  schema_hash = "667f765ee538ca06e4d24eb6d1c87f94978b95ae3bab362ffeecbbb65e4686a6",
   methods = {
     "initialize",
     "shutdown",
@@ -2724,6 +2768,7 @@ return {
     "credential/set",
     "deliberate/cancel",
     "deliberate/start",
+    "evidence/setItem",
     "model/list",
     "plugin/list",
     "review/list",
@@ -2792,6 +2837,7 @@ return {
     "review/item",
     "subagent/descriptor",
     "evidence/checked",
+    "evidence/item",
   },
   error_kinds = {
     "storageFailed",

@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "185d8e97957c416003c1e27a4a563212d2f391121e99bd7734b196fca69dc38c";
+export const SCHEMA_HASH = "667f765ee538ca06e4d24eb6d1c87f94978b95ae3bab362ffeecbbb65e4686a6";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -32,6 +32,8 @@ export interface Methods {
   "deliberate/cancel": { params: DeliberateCancelParams; result: NoParams };
   /** Starts a person's own round over an idle session. Answers when the round has begun. */
   "deliberate/start": { params: DeliberateStartParams; result: DeliberateStartResult };
+  /** Says where a claim of an answer that does not hold stands. */
+  "evidence/setItem": { params: EvidenceSetItemParams; result: NoParams };
   /** Lists the models that can be chosen and whether each can be asked now. */
   "model/list": { params: ModelListParams; result: ModelListResult };
   /** Lists the rows of a workspace folder: where each plugin stands, what it waits for, why it failed. */
@@ -168,6 +170,8 @@ export interface Events {
   "subagent/descriptor": SubagentDescriptor;
   /** The claims of an answer were checked against the workspace. */
   "evidence/checked": EvidenceChecked;
+  /** A person said something of a claim that does not hold. The last one counts. */
+  "evidence/item": EvidenceItemChanged;
 }
 
 /** Who cancelled a turn. */
@@ -1257,6 +1261,22 @@ export type Event =
     sourceEventSeqs?: number[];
     /** Whether a reader that does not know the type may pass over it. */
     ignorable?: boolean;
+  }
+  /** A person said something of a claim that does not hold. The last one counts. */
+  | {
+    type: "evidence/item";
+    /** Place in the log, from 0 without gaps. */
+    seq: number;
+    /** Epoch milliseconds. */
+    time: number;
+    /** What happened. */
+    data: EvidenceItemChanged;
+    /** How it changes what the model sees; on surface events only. */
+    surfaceOp?: SurfaceOp;
+    /** The events that this one was made from. */
+    sourceEventSeqs?: number[];
+    /** Whether a reader that does not know the type may pass over it. */
+    ignorable?: boolean;
   };
 
 /** Payload of `evidence/checked`. Logged before `turn/end`, only when there was something to check. */
@@ -1283,6 +1303,16 @@ export interface EvidenceFailure {
   reason: EvidenceReason;
   /** The line on which the quote or the identifier stands now, counted from 1: the one nearest to the citation. */
   now?: number;
+}
+
+/** Payload of `evidence/item`. */
+export interface EvidenceItemChanged {
+  /** Seq of the `evidence/checked` event. */
+  seq: number;
+  /** Which of its failures, counted from 0. */
+  index: number;
+  /** Where it stands from now on. */
+  state: ReviewItemState;
 }
 
 /** Params of `evidence/checked`. */
@@ -1313,6 +1343,18 @@ export type EvidenceReason =
   | "quote-moved"
   /** The identifier beside the citation does not occur within two lines of it. */
   | "identifier-not-near";
+
+/** Params of `evidence/setItem`. */
+export interface EvidenceSetItemParams {
+  /** The session whose answer was checked. */
+  sessionId: SessionId;
+  /** Seq of the `evidence/checked` event. */
+  seq: number;
+  /** Which of its failures, counted from 0. */
+  index: number;
+  /** Where it stands from now on. */
+  state: ReviewItemState;
+}
 
 /** The `experimental` part of LSP's server capabilities. */
 export interface ExperimentalCapabilities {
@@ -1956,6 +1998,8 @@ export interface ReviewClaimed {
   by: ReviewBy;
   /** Names the configuration that it runs with: the same one has the same hash. */
   configHash: string;
+  /** Of a person's review: whether the session's model is told of an update. */
+  publish?: boolean;
   /** Seq of the `assistant/message` that it looks at: a draft until the review has come out. */
   draftSeq?: number;
 }

@@ -201,6 +201,8 @@ events! {
     "subagent/descriptor" SubagentDescriptor(SubagentDescriptor);
     /// The claims of an answer were checked against the workspace.
     "evidence/checked" EvidenceChecked(EvidenceChecked);
+    /// A person said something of a claim that does not hold. The last one counts.
+    "evidence/item" EvidenceItemChanged(EvidenceItemChanged);
 }
 
 impl EventData {
@@ -223,6 +225,7 @@ impl EventData {
                 | Self::ReviewSettled(_)
                 | Self::ReviewItemChanged(_)
                 | Self::EvidenceChecked(_)
+                | Self::EvidenceItemChanged(_)
                 | Self::ModelRequest(_)
                 | Self::ModelRetry(_)
                 | Self::ModelRetryStarted(_)

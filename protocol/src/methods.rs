@@ -22,6 +22,7 @@ use crate::params::credential::{
 use crate::params::deliberate::{
     DeliberateCancelParams, DeliberateStartParams, DeliberateStartResult,
 };
+use crate::params::evidence::EvidenceSetItemParams;
 use crate::params::lifecycle::{InitializeParams, InitializeResult, NoParams};
 use crate::params::model::{ModelListParams, ModelListResult};
 use crate::params::plugin::{PluginListParams, PluginListResult};
@@ -159,6 +160,9 @@ methods! {
     "deliberate/cancel" DeliberateCancel(DeliberateCancelParams) -> NoParams, runs: snapshot;
     /// Starts a person's own round over an idle session. Answers when the round has begun.
     "deliberate/start" DeliberateStart(DeliberateStartParams) -> DeliberateStartResult, runs: session(session_id);
+
+    /// Says where a claim of an answer that does not hold stands.
+    "evidence/setItem" EvidenceSetItem(EvidenceSetItemParams) -> NoParams, runs: session(session_id);
 
     /// Lists the models that can be chosen and whether each can be asked now.
     "model/list" ModelList(ModelListParams) -> ModelListResult, runs: snapshot;

@@ -4,6 +4,7 @@ pub mod command;
 pub mod config;
 pub mod credential;
 pub mod deliberate;
+pub mod evidence;
 pub mod lifecycle;
 pub mod model;
 pub mod plugin;

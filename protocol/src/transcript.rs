@@ -86,6 +86,7 @@ impl Transcript {
             | EventData::ModelRetryStarted(_)
             | EventData::EndSeed(_)
             | EventData::EvidenceChecked(_)
+            | EventData::EvidenceItemChanged(_)
             | EventData::DeliberationStarted(_)
             | EventData::DeliberationBranch(_)
             | EventData::DeliberationSettled(_)

@@ -93,6 +93,7 @@ impl Said {
                 Some("window/workDoneProgress/create" | "window/showDocument") => {
                     has("id") && has("params")
                 }
+                Some("workspace/codeLens/refresh") => has("id") && !has("params"),
                 Some(_) | None => false,
             };
         if frame["jsonrpc"] == "2.0" && (is_answer || is_notice || is_editors) {

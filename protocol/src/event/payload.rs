@@ -309,6 +309,17 @@ pub struct EvidenceChecked {
     pub failures: Vec<EvidenceFailure>,
 }
 
+/// Payload of `evidence/item`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EvidenceItemChanged {
+    /// Seq of the `evidence/checked` event.
+    pub seq: u64,
+    /// Which of its failures, counted from 0.
+    pub index: u64,
+    /// Where it stands from now on.
+    pub state: ReviewItemState,
+}
+
 /// Payload of `deliberation/started`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -376,6 +387,9 @@ pub struct ReviewClaimed {
     pub by: ReviewBy,
     /// Names the configuration that it runs with: the same one has the same hash.
     pub config_hash: String,
+    /// Of a person's review: whether the session's model is told of an update.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub publish: Option<bool>,
     /// Seq of the `assistant/message` that it looks at: a draft until the review has come out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft_seq: Option<u64>,

@@ -218,6 +218,15 @@ impl Agents {
         Ok(sessions)
     }
 
+    /// Reads the events of some types of a session's log, whether it is loaded or not.
+    pub async fn pick(
+        &self,
+        id: &SessionId,
+        types: &'static [&'static str],
+    ) -> Result<Vec<Event>, OpenError> {
+        Ok(self.sessions.pick(id.clone(), types).await?)
+    }
+
     /// Waits until no agent runs a turn.
     pub async fn at_rest(&self) {
         loop {

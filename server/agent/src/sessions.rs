@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dsh_kernel::service::Key;
+use dsh_protocol::event::Event;
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::session::FileHeader;
 use dsh_session::clock::Clock;
@@ -42,6 +43,15 @@ impl Sessions {
         let stored = self.store.open(id).await?;
         let log = Log::new(stored.header, stored.events).map_err(damaged)?;
         Ok(Writer::new(Arc::new(log), stored.sink, Arc::clone(&self.clock)))
+    }
+
+    /// Reads the events of some types of a log and passes over the rest.
+    pub async fn pick(
+        &self,
+        id: SessionId,
+        types: &'static [&'static str],
+    ) -> Result<Vec<Event>, StoreError> {
+        self.store.pick(id, types).await
     }
 
     /// Sums up every log.

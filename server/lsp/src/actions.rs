@@ -1,11 +1,11 @@
-//! Code actions on findings: *Ask the agent about this* and *Dismiss*.
+//! Code actions and code lenses on findings: *Ask the agent about this* and *Dismiss*.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use dsh_protocol::content::ContentBlock;
 use dsh_protocol::error::RpcError;
-use dsh_protocol::event::{EventData, ReviewItemChanged};
+use dsh_protocol::event::{EventData, EvidenceItemChanged, ReviewItemChanged};
 use dsh_protocol::params::session::Delivery;
 use dsh_protocol::review::ReviewItemState;
 use dsh_rpc::Server;
@@ -49,6 +49,8 @@ impl Actions {
         let shows_documents =
             initialize["capabilities"]["window"]["showDocument"]["support"] == true;
         let _ = self.client.set(Client { outbox: Arc::downgrade(outbox), shows_documents });
+        let lenses = json!({ "resolveProvider": false });
+        capabilities.insert("codeLensProvider".to_owned(), lenses);
         capabilities
             .insert("codeActionProvider".to_owned(), json!({ "codeActionKinds": ["quickfix"] }));
         let commands = json!({ "commands": [ASK, DISMISS] });
@@ -66,16 +68,31 @@ impl Actions {
         let Some(path) = path(uri) else { return Ok(json!([])) };
         let mut actions = Vec::new();
         for finding in self.diagnostics.on(&path, first, last) {
-            for (title, command) in [("Ask the agent about this", ASK), ("Dismiss", DISMISS)] {
+            for command in commands(&finding) {
                 actions.push(json!({
-                    "title": title,
+                    "title": command["title"],
                     "kind": "quickfix",
                     "diagnostics": [finding.diagnostic()],
-                    "command": { "title": title, "command": command, "arguments": [finding.key] },
+                    "command": command,
                 }));
             }
         }
         Ok(Value::Array(actions))
+    }
+
+    /// Answers `textDocument/codeLens`: above the line of each finding, what can be done about it.
+    pub(crate) fn lenses(&self, params: &Value) -> Result<Value, RpcError> {
+        let Some(uri) = params["textDocument"]["uri"].as_str() else {
+            return Err(RpcError::invalid_params("`textDocument.uri` is required"));
+        };
+        let Some(path) = path(uri) else { return Ok(json!([])) };
+        let mut lenses = Vec::new();
+        for finding in self.diagnostics.of(&path) {
+            for command in commands(&finding) {
+                lenses.push(json!({ "range": finding.diagnostic()["range"], "command": command }));
+            }
+        }
+        Ok(Value::Array(lenses))
     }
 
     /// Answers `workspace/executeCommand`. An answer that is asked for comes later.
@@ -99,13 +116,16 @@ impl Actions {
     }
 
     async fn dismiss(&self, finding: &Finding) -> Result<(), RpcError> {
-        let Origin::Review(review_id, index) = finding.origin.clone() else {
-            self.diagnostics.forget(&finding.key);
-            return Ok(());
-        };
-        // What the log says takes it away.
         let state = ReviewItemState::Dismissed;
-        let changed = EventData::ReviewItemChanged(ReviewItemChanged { review_id, index, state });
+        // What the log says takes it away.
+        let changed = match finding.origin.clone() {
+            Origin::Review(review_id, index) => {
+                EventData::ReviewItemChanged(ReviewItemChanged { review_id, index, state })
+            }
+            Origin::Evidence(seq, index) => {
+                EventData::EvidenceItemChanged(EvidenceItemChanged { seq, index, state })
+            }
+        };
         let agent = self.agent(finding).await?;
         agent.record_on_disk(vec![changed]).await.map_err(|error| dsh_rpc::command_failed(&error))
     }
@@ -154,6 +174,13 @@ impl Actions {
         let found = self.server.runtime.session(&finding.session).await;
         found.map(|(_, agent)| agent).map_err(|error| RpcError::invalid_params(error.to_string()))
     }
+}
+
+/// What can be done about a finding.
+fn commands(finding: &Finding) -> [Value; 2] {
+    [("Ask the agent about this", ASK), ("Dismiss", DISMISS)].map(|(title, command)| {
+        json!({ "title": title, "command": command, "arguments": [finding.key] })
+    })
 }
 
 fn path(uri: &str) -> Option<PathBuf> {

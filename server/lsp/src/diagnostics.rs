@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use dsh_kernel::registration::Registration;
-use dsh_protocol::event::{Event, EventData, ReviewItemChanged};
+use dsh_protocol::event::Event;
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::notifications::Notification;
 use dsh_protocol::review::ReviewItemState;
@@ -20,7 +20,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::findings::{Finding, Origin, of_check, of_review};
+use crate::findings::{self, Finding, Origin};
+use crate::restore;
 
 /// How many changes may wait to be looked at, and how many findings are kept; the oldest go first.
 const WAITING: usize = 1_024;
@@ -38,20 +39,32 @@ pub(crate) struct Diagnostics {
 
 #[derive(Default)]
 struct State {
-    /// The findings that are shown, each with the file that it stands in.
-    shown: Vec<(PathBuf, Finding)>,
+    shown: Vec<Shown>,
     listening: Option<Registration>,
+}
+
+/// A finding that is shown.
+struct Shown {
+    /// The workspace folder.
+    folder: PathBuf,
+    /// The file that it stands in.
+    file: PathBuf,
+    finding: Finding,
 }
 
 /// What may change what is shown.
 enum Change {
     Found(Vec<Finding>),
-    /// A person said something of an item.
-    Item(ReviewItemChanged),
-    /// A finding is not to be shown any more.
-    Gone(String),
+    /// A person said something of what was found.
+    Item {
+        session: SessionId,
+        origin: Origin,
+        state: ReviewItemState,
+    },
     /// A file may have another text.
     Touched(PathBuf),
+    /// A folder is not open any more.
+    FolderClosed,
 }
 
 impl Diagnostics {
@@ -59,40 +72,67 @@ impl Diagnostics {
         Arc::new(Self { server, changes: OnceLock::new(), state: Mutex::default() })
     }
 
-    /// Begins to show findings.
-    pub(crate) fn start(self: &Arc<Self>, outbox: &Arc<Outbox>) {
+    /// Begins to show findings to a client that has sent this `initialize`.
+    pub(crate) fn start(self: &Arc<Self>, initialize: &Value, outbox: &Arc<Outbox>) {
         let (changes, waiting) = mpsc::channel(WAITING);
         if self.changes.set(changes).is_err() {
             return;
         }
         let listener = Arc::clone(self) as Arc<dyn Listener>;
         self.lock().listening = Some(self.server.runtime.notices().listen(listener));
-        tokio::spawn(show(Arc::downgrade(self), Arc::downgrade(outbox), waiting));
+        let workspace = &initialize["capabilities"]["workspace"];
+        let asks_again = workspace["codeLens"]["refreshSupport"] == true;
+        tokio::spawn(show(Arc::downgrade(self), Arc::downgrade(outbox), waiting, asks_again));
+    }
+
+    /// Shows what was found before in the folders that are open. `folder` names one of them; all when absent.
+    pub(crate) fn restore(self: &Arc<Self>, folder: Option<String>) {
+        let own = Arc::clone(self);
+        tokio::spawn(async move {
+            let runtime = &own.server.runtime;
+            let workspaces = match &folder {
+                Some(name) => runtime.workspace(Some(name)).await.map(|it| vec![it]),
+                None => runtime.workspaces().await,
+            };
+            // A folder that cannot be opened is told of when somebody uses it.
+            for workspace in workspaces.unwrap_or_default() {
+                for session in restore::sessions(&workspace).await {
+                    runtime.remember(session.clone(), &workspace);
+                    let standing = restore::standing(&workspace, &session).await;
+                    own.tell_in_time(Change::Found(standing)).await;
+                }
+            }
+        });
     }
 
     /// A file was opened, changed, saved or closed.
     pub(crate) fn touched(&self, path: PathBuf) {
-        if self.lock().shown.iter().any(|(own, _)| *own == path) {
+        if self.lock().shown.iter().any(|shown| shown.file == path) {
             self.tell(Change::Touched(path));
         }
     }
 
-    /// Stops showing a finding.
-    pub(crate) fn forget(&self, key: &str) {
-        self.tell(Change::Gone(key.to_owned()));
+    /// A folder was closed: stops showing what is in none that is open.
+    pub(crate) fn folder_closed(&self) {
+        self.tell(Change::FolderClosed);
+    }
+
+    /// What is shown in a file.
+    pub(crate) fn of(&self, path: &Path) -> Vec<Finding> {
+        self.on(path, 0, u64::MAX)
     }
 
     /// What is shown on some lines of a file, counted from 0.
     pub(crate) fn on(&self, path: &Path, first: u64, last: u64) -> Vec<Finding> {
         let state = self.lock();
-        let here = state.shown.iter().filter(|(own, it)| own == path && it.is_on(first, last));
-        here.map(|(_, finding)| finding.clone()).collect()
+        let here = state.shown.iter().filter(|it| it.file == path && it.finding.is_on(first, last));
+        here.map(|shown| shown.finding.clone()).collect()
     }
 
     /// A finding by its key.
     pub(crate) fn get(&self, key: &str) -> Option<Finding> {
         let state = self.lock();
-        state.shown.iter().find(|(_, it)| it.key == key).map(|(_, finding)| finding.clone())
+        state.shown.iter().find(|it| it.finding.key == key).map(|shown| shown.finding.clone())
     }
 
     fn tell(&self, change: Change) {
@@ -102,53 +142,73 @@ impl Diagnostics {
         }
     }
 
+    /// The same for a change that can wait until there is room.
+    async fn tell_in_time(&self, change: Change) {
+        if let Some(changes) = self.changes.get() {
+            // Nobody listens any more when the client has gone.
+            let _ = changes.send(change).await;
+        }
+    }
+
     /// Takes a change in; returns the files whose findings are others now.
     async fn take(&self, change: Change) -> BTreeSet<PathBuf> {
         match change {
-            Change::Found(findings) => {
-                let mut files = BTreeSet::new();
-                for finding in findings {
-                    files.extend(self.add(finding).await);
-                }
-                files
-            }
-            Change::Item(changed) => match changed.state {
-                ReviewItemState::Open => BTreeSet::new(),
+            Change::Found(findings) => self.add_all(findings).await,
+            Change::Item { session, origin, state } => match state {
+                ReviewItemState::Open => self.show_again(&session).await,
                 ReviewItemState::Accepted | ReviewItemState::Dismissed => {
-                    let origin = Origin::Review(changed.review_id, changed.index);
-                    self.remove(|finding| finding.origin == origin)
+                    self.remove(|it| it.finding.session == session && it.finding.origin == origin)
                 }
             },
-            Change::Gone(key) => self.remove(|finding| finding.key == key),
             Change::Touched(path) => self.look_again(path).await,
+            Change::FolderClosed => {
+                let open = self.server.runtime.open_folders();
+                self.remove(|shown| !open.contains(&shown.folder))
+            }
         }
+    }
+
+    async fn add_all(&self, findings: Vec<Finding>) -> BTreeSet<PathBuf> {
+        let mut files = BTreeSet::new();
+        for finding in findings {
+            files.extend(self.add(finding).await);
+        }
+        files
     }
 
     /// Shows a finding, if its place is there.
     async fn add(&self, mut finding: Finding) -> BTreeSet<PathBuf> {
-        let Some(workspace) = self.workspace(&finding.session).await else {
+        let Some(workspace) = self.server.runtime.workspace_of(&finding.session).await else {
             return BTreeSet::new();
         };
-        let text = read(&workspace, &finding.path).await;
-        let Some(text) = text.filter(|text| finding.place(text)) else { return BTreeSet::new() };
-        drop(text);
-        let path = workspace.path().join(&finding.path);
-        let mut files = BTreeSet::from([path.clone()]);
-        let mut state = self.lock();
-        state.shown.retain(|(_, own)| own.key != finding.key);
-        if state.shown.len() == MOST {
-            files.insert(state.shown.remove(0).0);
+        if !finding.place(read(&workspace, &finding.path).await.as_deref()) {
+            return BTreeSet::new();
         }
-        state.shown.push((path, finding));
+        let (folder, file) = (workspace.path().to_owned(), workspace.path().join(&finding.path));
+        let mut files = BTreeSet::from([file.clone()]);
+        let mut state = self.lock();
+        state.shown.retain(|shown| shown.finding.key != finding.key);
+        if state.shown.len() == MOST {
+            files.insert(state.shown.remove(0).file);
+        }
+        state.shown.push(Shown { folder, file, finding });
         files
     }
 
-    fn remove(&self, is_gone: impl Fn(&Finding) -> bool) -> BTreeSet<PathBuf> {
+    /// Shows what a session's log says now: something that was set aside is open again.
+    async fn show_again(&self, session: &SessionId) -> BTreeSet<PathBuf> {
+        let Some(workspace) = self.server.runtime.workspace_of(session).await else {
+            return BTreeSet::new();
+        };
+        self.add_all(restore::standing(&workspace, session).await).await
+    }
+
+    fn remove(&self, is_gone: impl Fn(&Shown) -> bool) -> BTreeSet<PathBuf> {
         let mut files = BTreeSet::new();
-        self.lock().shown.retain(|(path, finding)| {
-            let goes = is_gone(finding);
+        self.lock().shown.retain(|shown| {
+            let goes = is_gone(shown);
             if goes {
-                files.insert(path.clone());
+                files.insert(shown.file.clone());
             }
             !goes
         });
@@ -156,30 +216,28 @@ impl Diagnostics {
     }
 
     /// Finds the lines of a file's findings again; those whose line is gone go.
-    async fn look_again(&self, path: PathBuf) -> BTreeSet<PathBuf> {
+    async fn look_again(&self, file: PathBuf) -> BTreeSet<PathBuf> {
         let first = {
             let state = self.lock();
-            state.shown.iter().find(|(own, _)| *own == path).map(|(_, finding)| finding.clone())
+            let first = state.shown.iter().find(|shown| shown.file == file);
+            first.map(|shown| (shown.folder.clone(), shown.finding.path.clone()))
         };
-        let Some(first) = first else { return BTreeSet::new() };
-        let Some(workspace) = self.workspace(&first.session).await else { return BTreeSet::new() };
-        let text = read(&workspace, &first.path).await;
-        self.lock().shown.retain_mut(|(own, finding)| {
-            *own != path || text.as_ref().is_some_and(|text| finding.place(text))
-        });
-        BTreeSet::from([path])
-    }
-
-    async fn workspace(&self, session: &SessionId) -> Option<Arc<Workspace>> {
-        self.server.runtime.session(session).await.ok().map(|(workspace, _)| workspace)
+        let Some((folder, path)) = first else { return BTreeSet::new() };
+        let opened = self.server.runtime.workspace(folder.to_str()).await;
+        let Ok(workspace) = opened else { return BTreeSet::new() };
+        let text = read(&workspace, &path).await;
+        self.lock()
+            .shown
+            .retain_mut(|shown| shown.file != file || shown.finding.place(text.as_deref()));
+        BTreeSet::from([file])
     }
 
     fn publish(&self, outbox: &Outbox, path: &Path) {
         let Ok(uri) = Url::from_file_path(path) else { return };
         let diagnostics: Vec<Value> = {
             let state = self.lock();
-            let here = state.shown.iter().filter(|(own, _)| own == path);
-            here.map(|(_, finding)| finding.diagnostic()).collect()
+            let here = state.shown.iter().filter(|shown| shown.file == path);
+            here.map(|shown| shown.finding.diagnostic()).collect()
         };
         let params = json!({ "uri": uri.as_str(), "diagnostics": diagnostics });
         outbox.send_notification("textDocument/publishDiagnostics", &params);
@@ -196,13 +254,16 @@ async fn read(workspace: &Workspace, path: &str) -> Option<String> {
     tokio::time::timeout(READING, reading).await.ok()?.ok().map(|file| file.text)
 }
 
-/// Takes changes one after the other, as long as the client is there. What waits together is published once.
+/// Takes changes one after the other, as long as the client is there. What waits together is published once. A client
+/// that asks for code lenses again when it is told to is told so.
 async fn show(
     own: std::sync::Weak<Diagnostics>,
     outbox: std::sync::Weak<Outbox>,
     mut waiting: mpsc::Receiver<Change>,
+    asks_again: bool,
 ) {
     let mut together = Vec::new();
+    let mut refreshes = 0_u64;
     while waiting.recv_many(&mut together, WAITING).await > 0 {
         let (Some(own), Some(outbox)) = (own.upgrade(), outbox.upgrade()) else { return };
         let mut files = BTreeSet::new();
@@ -217,29 +278,28 @@ async fn show(
         for path in touched {
             files.extend(own.take(Change::Touched(path)).await);
         }
-        for path in files {
-            own.publish(&outbox, &path);
+        for path in &files {
+            own.publish(&outbox, path);
+        }
+        if asks_again && !files.is_empty() {
+            refreshes += 1;
+            let id = format!("dsh-ls/lenses/{refreshes}");
+            outbox.send_request(&id, "workspace/codeLens/refresh", &Value::Null);
         }
     }
 }
 
 impl Listener for Diagnostics {
     fn notice(&self, notice: &Notification) {
-        let found = if let Notification::ReviewNotice(notice) = notice {
-            of_review(notice)
-        } else if let Notification::EvidenceChecked(notice) = notice {
-            of_check(notice)
-        } else {
-            return;
-        };
+        let found = findings::of(notice);
         if !found.is_empty() {
             self.tell(Change::Found(found));
         }
     }
 
-    fn appended(&self, _session: &SessionId, event: &Event) {
-        if let EventData::ReviewItemChanged(changed) = &event.data {
-            self.tell(Change::Item(changed.clone()));
+    fn appended(&self, session: &SessionId, event: &Event) {
+        if let Some((origin, state)) = restore::said(&event.data) {
+            self.tell(Change::Item { session: session.clone(), origin, state });
         }
     }
 }

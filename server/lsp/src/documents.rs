@@ -10,9 +10,9 @@ use tower_lsp::jsonrpc::Result;
 use tower_lsp::ls_types::{
     DidChangeConfigurationParams, DidChangeTextDocumentParams, DidChangeWatchedFilesParams,
     DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams,
-    DidSaveTextDocumentParams, InitializeParams, InitializeResult, OneOf, SaveOptions,
-    ServerCapabilities, TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions,
-    TextDocumentSyncSaveOptions, Uri, WorkspaceFoldersServerCapabilities,
+    DidSaveTextDocumentParams, InitializeParams, InitializeResult, InitializedParams, OneOf,
+    SaveOptions, ServerCapabilities, TextDocumentSyncCapability, TextDocumentSyncKind,
+    TextDocumentSyncOptions, TextDocumentSyncSaveOptions, Uri, WorkspaceFoldersServerCapabilities,
     WorkspaceServerCapabilities,
 };
 use url::Url;
@@ -76,6 +76,10 @@ impl LanguageServer for Documents {
         })
     }
 
+    async fn initialized(&self, _: InitializedParams) {
+        self.diagnostics.restore(None);
+    }
+
     async fn shutdown(&self) -> Result<()> {
         Ok(())
     }
@@ -130,17 +134,20 @@ impl LanguageServer for Documents {
     async fn did_change_workspace_folders(&self, params: DidChangeWorkspaceFoldersParams) {
         let runtime = &self.server.runtime;
         for folder in params.event.added {
-            if let Err(error) = runtime.open_folder(folder.uri.as_str()) {
-                tracing::warn!(%error, "folder left out");
+            match runtime.open_folder(folder.uri.as_str()) {
+                Ok(()) => self.diagnostics.restore(Some(folder.uri.as_str().to_owned())),
+                Err(error) => tracing::warn!(%error, "folder left out"),
             }
         }
         for folder in params.event.removed {
             // Not awaited: ending the folder's turns must not keep the reader.
             let server = Arc::clone(&self.server);
+            let diagnostics = Arc::clone(&self.diagnostics);
             tokio::spawn(async move {
                 if let Err(error) = server.runtime.close_folder(folder.uri.as_str()).await {
                     tracing::warn!(%error, "folder not closed");
                 }
+                diagnostics.folder_closed();
             });
         }
     }

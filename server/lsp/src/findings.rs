@@ -3,7 +3,7 @@
 use dsh_protocol::deliberation::{FileRef, ItemKind, PacketItem};
 use dsh_protocol::evidence::{EvidenceFailure, EvidenceReason};
 use dsh_protocol::ids::{ReviewId, SessionId};
-use dsh_protocol::notifications::{EvidenceNotice, ReviewNotice};
+use dsh_protocol::notifications::{EvidenceNotice, Notification, ReviewNotice};
 use serde_json::{Value, json};
 
 /// Severities as LSP counts them.
@@ -11,12 +11,12 @@ const WARNING: u8 = 2;
 const INFORMATION: u8 = 3;
 
 /// What a finding comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Origin {
     /// An item of a review.
     Review(ReviewId, u64),
-    /// A claim of an answer, by the seq of the event that says so.
-    Evidence(u64),
+    /// A claim of an answer: the seq of the event that says so, and which of its failures it is.
+    Evidence(u64, u64),
 }
 
 /// Something to show at a line of a file.
@@ -34,13 +34,26 @@ pub(crate) struct Finding {
     quote: Option<String>,
     /// The text of its line, once it was placed.
     anchor: Option<String>,
+    /// Whether it says that there is no such file.
+    is_absence: bool,
     severity: u8,
     code: String,
     message: String,
 }
 
+/// The findings that a notice tells of.
+pub(crate) fn of(notice: &Notification) -> Vec<Finding> {
+    if let Notification::ReviewNotice(notice) = notice {
+        of_review(notice)
+    } else if let Notification::EvidenceChecked(notice) = notice {
+        of_check(notice)
+    } else {
+        Vec::new()
+    }
+}
+
 /// The findings of a review. Each item stands at every place that it refers to.
-pub(crate) fn of_review(notice: &ReviewNotice) -> Vec<Finding> {
+fn of_review(notice: &ReviewNotice) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, item) in (0..).zip(&notice.items) {
         for (place, reference) in item.refs.iter().flatten().enumerate() {
@@ -69,28 +82,29 @@ fn of_item(
         line: reference.line.unwrap_or(1),
         quote: reference.quote.clone(),
         anchor: None,
+        is_absence: false,
         severity,
         message: format!("{} ({certainty}, by a review; nobody has verified it)", item.content),
         code,
     }
 }
 
-/// The findings of a check. A file that is not there has no line to show one at.
-pub(crate) fn of_check(notice: &EvidenceNotice) -> Vec<Finding> {
-    let there = notice.failures.iter().filter(|it| it.reason != EvidenceReason::MissingFile);
-    let finding = |(index, failure): (usize, &EvidenceFailure)| Finding {
+/// The findings of a check. A file that is not there is shown where it would be, if that is in the folder.
+fn of_check(notice: &EvidenceNotice) -> Vec<Finding> {
+    let finding = |(index, failure): (u64, &EvidenceFailure)| Finding {
         key: format!("evidence/{}/{}/{index}", notice.session_id, notice.seq),
         session: notice.session_id.clone(),
-        origin: Origin::Evidence(notice.seq),
+        origin: Origin::Evidence(notice.seq, index),
         path: failure.path.clone(),
         line: failure.now.or(failure.line).unwrap_or(1),
         quote: None,
         anchor: None,
+        is_absence: failure.reason == EvidenceReason::MissingFile,
         severity: INFORMATION,
         code: failure.reason.as_str().to_owned(),
         message: described(notice.turn, failure),
     };
-    there.enumerate().map(finding).collect()
+    (0..).zip(&notice.failures).map(finding).collect()
 }
 
 fn described(turn: u64, failure: &EvidenceFailure) -> String {
@@ -114,8 +128,16 @@ fn word(value: &Value) -> String {
 }
 
 impl Finding {
-    /// Finds its line in the file's text. `false`: what it was shown at is gone.
-    pub(crate) fn place(&mut self, text: &str) -> bool {
+    /// Finds its line in the file's text, which is absent where there is no file. `false`: what it was shown at is gone.
+    pub(crate) fn place(&mut self, text: Option<&str>) -> bool {
+        if self.is_absence {
+            self.line = 1;
+            let is_inside = |part| {
+                matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir)
+            };
+            return text.is_none() && std::path::Path::new(&self.path).components().all(is_inside);
+        }
+        let Some(text) = text else { return false };
         let lines: Vec<String> = text.lines().map(squeezed).collect();
         let wanted = match &self.anchor {
             Some(anchor) => Some(anchor.clone()),
@@ -189,11 +211,12 @@ mod tests {
         Finding {
             key: "k".to_owned(),
             session: "s".into(),
-            origin: Origin::Evidence(1),
+            origin: Origin::Evidence(1, 0),
             path: "a.rs".to_owned(),
             line,
             quote: quote.map(str::to_owned),
             anchor: None,
+            is_absence: false,
             severity: WARNING,
             code: "c".to_owned(),
             message: "m".to_owned(),
@@ -203,26 +226,37 @@ mod tests {
     #[test]
     fn a_finding_stands_where_its_quote_is_and_follows_its_line() {
         let mut own = finding(1, Some("let b = 2;"));
-        assert!(own.place("let a = 1;\n  let  b = 2; // two\n"));
+        assert!(own.place(Some("let a = 1;\n  let  b = 2; // two\n")));
         assert_eq!(own.line, 2);
-        assert!(own.place("\n\n\nlet b = 2; // two\n"));
+        assert!(own.place(Some("\n\n\nlet b = 2; // two\n")));
         assert_eq!(own.line, 4);
         assert!(own.is_on(3, 3) && !own.is_on(0, 2));
-        assert!(!own.place("let b = 2; // changed\n"), "its line is gone");
+        assert!(!own.place(Some("let b = 2; // changed\n")), "its line is gone");
     }
 
     #[test]
     fn the_nearest_of_equal_lines_is_taken_and_a_line_alone_is_kept_in_the_file() {
         let mut own = finding(5, Some("x"));
-        assert!(own.place("x\n\n\n\n\nx\n"));
+        assert!(own.place(Some("x\n\n\n\n\nx\n")));
         assert_eq!(own.line, 6);
         let mut own = finding(9, None);
-        assert!(own.place("a\nb\n"));
+        assert!(own.place(Some("a\nb\n")));
         assert_eq!(own.line, 2);
-        assert!(own.place("b\n"));
+        assert!(own.place(Some("b\n")));
         assert_eq!(own.line, 1);
+        assert!(!own.place(None), "its file is gone");
         let mut empty = finding(3, None);
-        assert!(empty.place(""));
+        assert!(empty.place(Some("")));
         assert_eq!(empty.line, 1);
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_shown_where_it_would_be() {
+        let absent =
+            |path: &str| Finding { path: path.to_owned(), is_absence: true, ..finding(7, None) };
+        let mut own = absent("src/gone.rs");
+        assert!(own.place(None) && own.is_on(0, 0));
+        assert!(!own.place(Some("")), "it is there now");
+        assert!(!absent("../gone.rs").place(None) && !absent("/etc/gone").place(None));
     }
 }

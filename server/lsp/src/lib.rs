@@ -12,4 +12,5 @@ mod findings;
 mod frames;
 mod position;
 mod progress;
+mod restore;
 mod service;

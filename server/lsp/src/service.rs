@@ -84,7 +84,7 @@ impl Extension for Lsp {
             fields.insert("capabilities".to_owned(), Value::Object(Map::new()));
         }
         self.progress.start(&params, outbox);
-        self.diagnostics.start(outbox);
+        self.diagnostics.start(&params, outbox);
         let mut own = Map::new();
         self.actions.start(&params, outbox, &mut own);
         let answered = self.call(request("initialize", params));
@@ -121,6 +121,7 @@ impl Extension for Lsp {
         let actions = Arc::clone(&self.actions);
         let answered: BoxFuture<Result<Value, RpcError>> = match method {
             "textDocument/codeAction" => Box::pin(async move { actions.offered(&params) }),
+            "textDocument/codeLens" => Box::pin(async move { actions.lenses(&params) }),
             "workspace/executeCommand" => Box::pin(actions.run(params)),
             _ => return None,
         };

@@ -8,7 +8,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::cx::Cx;
 use crate::handlers::{
-    command, config, credential, deliberate, model, review, server, session, tool,
+    command, config, credential, deliberate, evidence, model, review, server, session, tool,
 };
 use crate::lanes::Place;
 use crate::subscription::Subscription;
@@ -60,6 +60,7 @@ pub(crate) async fn dispatch(
         Request::DeliberateStart(params) => reply(deliberate::start(cx, params).await),
         Request::ModelList(params) => reply(model::list(cx, params).await),
         Request::PluginList(params) => reply(config::plugins(cx, params).await),
+        Request::EvidenceSetItem(params) => reply(evidence::set_item(cx, params).await),
         Request::ReviewList(params) => reply(review::list(cx, params).await),
         Request::ReviewSetItem(params) => reply(review::set_item(cx, params).await),
         Request::ReviewStart(params) => reply(review::start(cx, params).await),

@@ -206,12 +206,15 @@ pub(crate) fn notification(notification: &Notification) -> Vec<u8> {
     serde_json::to_vec(&NotificationFrame { jsonrpc: "2.0", notification }).unwrap_or_default()
 }
 
-/// The frame of a message of a door's own protocol: a request when it has an id.
+/// The frame of a message of a door's own protocol: a request when it has an id. `null` params are left out.
 pub(crate) fn foreign(id: Option<&str>, method: &str, params: &Value) -> Vec<u8> {
-    let frame = match id {
-        Some(id) => json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }),
-        None => json!({ "jsonrpc": "2.0", "method": method, "params": params }),
-    };
+    let mut frame = json!({ "jsonrpc": "2.0", "method": method });
+    if let Some(id) = id {
+        frame["id"] = id.into();
+    }
+    if !params.is_null() {
+        frame["params"] = params.clone();
+    }
     frame.to_string().into_bytes()
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod config;
 pub(crate) mod credential;
 pub(crate) mod deliberate;
 pub(crate) mod errors;
+pub(crate) mod evidence;
 pub(crate) mod model;
 pub(crate) mod review;
 pub(crate) mod server;

@@ -175,7 +175,7 @@ impl Runtime {
 
     /// The folder that the configuration is looked at for when none is mounted.
     pub(crate) fn current_folder(&self) -> PathBuf {
-        let open = self.canonical_folders().into_iter().next();
+        let open = self.open_folders().into_iter().next();
         open.or_else(|| std::env::current_dir().ok()).unwrap_or_default()
     }
 
@@ -233,7 +233,7 @@ impl Runtime {
     /// The folder that a client means: the named one, or the only one that is open. Its plugins are mounted
     /// when this returns.
     pub async fn workspace(&self, name: Option<&str>) -> Result<Arc<Workspace>, WorkspaceError> {
-        let open = self.canonical_folders();
+        let open = self.open_folders();
         let path = match name {
             Some(name) => {
                 let path = folder_path(name)?;
@@ -263,7 +263,7 @@ impl Runtime {
     /// Every open folder that exists, mounted.
     pub async fn workspaces(&self) -> Result<Vec<Arc<Workspace>>, WorkspaceError> {
         let mut workspaces = Vec::new();
-        for path in self.canonical_folders() {
+        for path in self.open_folders() {
             workspaces.push(self.mounted(&path).await?);
         }
         Ok(workspaces)
@@ -271,7 +271,7 @@ impl Runtime {
 
     /// The URIs of the open folders that exist.
     pub fn folder_uris(&self) -> Vec<String> {
-        self.canonical_folders().iter().map(|path| folder_uri(path)).collect()
+        self.open_folders().iter().map(|path| folder_uri(path)).collect()
     }
 
     /// How many sessions are loaded.
@@ -302,6 +302,15 @@ impl Runtime {
         Err(SessionError::NotFound(id.clone()))
     }
 
+    /// The folder that a session works in.
+    pub async fn workspace_of(&self, id: &SessionId) -> Option<Arc<Workspace>> {
+        let found = self.lock().found.get(id).cloned();
+        match found {
+            Some(workspace) => Some(workspace),
+            None => self.session(id).await.ok().map(|(workspace, _)| workspace),
+        }
+    }
+
     /// Remembers where a session is.
     pub fn remember(&self, id: SessionId, workspace: &Arc<Workspace>) {
         self.lock().found.insert(id, Arc::clone(workspace));
@@ -320,7 +329,7 @@ impl Runtime {
 
     /// The open folders by their canonical paths; two spellings of one folder are one. Those that do not
     /// exist (now) are left out.
-    fn canonical_folders(&self) -> Vec<PathBuf> {
+    pub fn open_folders(&self) -> Vec<PathBuf> {
         let named = self.lock().named.clone();
         let mut canonical = Vec::new();
         for path in named {

@@ -129,6 +129,8 @@ pub struct Fold {
     pub model: Option<ModelId>,
     /// The session's reviews.
     pub reviews: Reviews,
+    /// How many claims failed at each of the session's own checks that any failed at, by the event's seq.
+    pub failed_claims: BTreeMap<u64, u64>,
     /// How a subagent was started.
     pub descriptor: Option<SubagentDescriptor>,
     /// Tokens of the last request.
@@ -282,8 +284,13 @@ impl Fold {
             EventData::AssistantChunk(_)
             | EventData::ModelRetry(_)
             | EventData::ModelRetryStarted(_)
-            | EventData::EvidenceChecked(_)
+            | EventData::EvidenceItemChanged(_)
             | EventData::Unknown(_) => {}
+            EventData::EvidenceChecked(checked) => {
+                if !checked.failures.is_empty() {
+                    self.failed_claims.insert(event.seq, checked.failures.len() as u64);
+                }
+            }
         }
     }
 
@@ -295,6 +302,7 @@ impl Fold {
         self.client_messages.clear();
         self.title = None;
         self.reviews = Reviews::default();
+        self.failed_claims.clear();
         self.usage = None;
         self.totals = Totals::default();
         self.asked = None;

@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 
 use crate::store::{BoxFuture, Sink, StorageError, Store, StoreError, Stored, Summary};
 
+mod pick;
 mod read;
 mod sink;
 
@@ -173,6 +174,15 @@ impl Store for JsonlStore {
         blocking(move || store.open_now(&id))
     }
 
+    fn pick(
+        &self,
+        id: SessionId,
+        types: &'static [&'static str],
+    ) -> BoxFuture<'_, Result<Vec<Event>, StoreError>> {
+        let path = self.path(&id);
+        blocking(move || pick_from(&path, types).map(|(_, events)| events))
+    }
+
     fn list(&self) -> BoxFuture<'_, Result<Vec<Summary>, StoreError>> {
         let store = self.clone();
         blocking(move || store.list_now())
@@ -184,6 +194,15 @@ pub fn read_file(path: &Path) -> Result<(FileHeader, Vec<Event>), StoreError> {
     let file = File::open(path).map_err(|error| storage("open", path, &error))?;
     let log = read::log(&file).map_err(|error| error.in_file(path))?;
     Ok((log.header, log.events))
+}
+
+/// Reads the header and the events of some types of a log file wherever it stands, and passes over the rest. Changes
+/// nothing. Blocks.
+pub fn pick_from(path: &Path, types: &[&str]) -> Result<(FileHeader, Vec<Event>), StoreError> {
+    let mut options = OpenOptions::new();
+    let opened = options.read(true).custom_flags(O_NONBLOCK).open(path);
+    let file = opened.map_err(|error| storage("open", path, &error))?;
+    pick::events(&file, types).map_err(|error| error.in_file(path))
 }
 
 /// Runs file work where it may block.

@@ -20,6 +20,8 @@ pub struct Review {
     pub turn: u64,
     /// Who asked for it.
     pub by: ReviewBy,
+    /// Whether a person asked for the session's model to be told of an update.
+    pub publish: bool,
     /// When it began, in epoch milliseconds.
     pub claimed_at: u64,
     /// Seq of the answer that it looks at.
@@ -197,6 +199,7 @@ impl Reviews {
                 id: claimed.review_id.clone(),
                 turn: claimed.turn,
                 by: claimed.by,
+                publish: claimed.publish.unwrap_or_default(),
                 claimed_at: time,
                 draft_seq: claimed.draft_seq,
                 child: None,
@@ -250,6 +253,7 @@ mod tests {
             turn,
             by,
             config_hash,
+            publish: None,
             draft_seq: None,
         })
     }

@@ -23,6 +23,13 @@ pub trait Store: Send + Sync {
     /// Reads a log. Changes nothing on disk.
     fn open(&self, id: SessionId) -> BoxFuture<'_, Result<Stored, StoreError>>;
 
+    /// Reads the events of some types of a log and passes over the rest. Changes nothing on disk.
+    fn pick(
+        &self,
+        id: SessionId,
+        types: &'static [&'static str],
+    ) -> BoxFuture<'_, Result<Vec<Event>, StoreError>>;
+
     /// Sums up every log. Those that cannot be read are left out.
     fn list(&self) -> BoxFuture<'_, Result<Vec<Summary>, StoreError>>;
 }

@@ -122,6 +122,28 @@ fn an_observers_packet_is_shown_and_told_to_nobody() {
 }
 
 #[test]
+fn what_a_person_wanted_published_is_told_once_wherever_the_log_ends() {
+    let (world, mock, mut client) = stage("", [reads(), say("One.")]);
+    mock.add_when(REVIEWER, hand_in(&update()));
+    client.complete("s", "Go.");
+    client.request("review/start", json!({ "sessionId": "s", "publish": true }));
+    let child = client.notification("review/notice", |_| true)["reviewId"].clone();
+    client.shut_down();
+    let own = lines(&world, "s");
+    let of_child = lines(&world, child.as_str().unwrap());
+    let claimed = own.iter().position(|line| kind(line) == "review/claimed").unwrap();
+    for end in claimed + 1..=own.len() {
+        cut(&world, "s", &own[..end]);
+        cut(&world, child.as_str().unwrap(), &of_child);
+        let (told, reviews, client) = resumed(&world, &mock);
+        let after = kind(&own[end - 1]);
+        assert_eq!(told, 1, "after {after} at {end}");
+        assert_eq!((reviews.len(), &reviews[0]["published"]), (1, &json!(true)), "after {after}");
+        client.shut_down();
+    }
+}
+
+#[test]
 fn a_review_waits_for_a_server_that_can_adopt_it() {
     let (world, mock, child, own, of_child) = reviewed();
     let end = own.iter().position(|line| kind(line) == "review/child").unwrap() + 1;

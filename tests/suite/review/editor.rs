@@ -4,6 +4,8 @@ use dsh_tests::framing::Framing;
 
 use super::*;
 
+mod earlier;
+
 /// An editor with the session `s`, whose reviewer finds something in `src/parser.rs`.
 fn editor(capabilities: &Value) -> (World, MockModel, Client) {
     let world = World::new();
@@ -160,6 +162,47 @@ fn a_citation_that_does_not_hold_is_a_diagnostic_until_it_is_dismissed() {
     let offered = actions(&mut client, &world, 11);
     run(&mut client, &offered[1]);
     pushed(&client, &world, <[Value]>::is_empty);
+}
+
+#[test]
+fn a_file_that_is_not_there_is_marked_until_it_is() {
+    let world = World::new();
+    let mock = MockModel::start([say("The parser is in `src/parser.rs:4`.")]);
+    let mut client = world.edit(&mock);
+    client.session("s");
+    client.complete("s", "Go.");
+    let shown = one(&client, &world);
+    assert_eq!(
+        (&shown["code"], &shown["range"]["start"]["line"]),
+        (&json!("missing-file"), &json!(0))
+    );
+    world.file("src/parser.rs", "fn parse() {}\n");
+    let changes = json!({ "changes": [{ "uri": uri(&world), "type": 1 }] });
+    client.notify("workspace/didChangeWatchedFiles", changes);
+    pushed(&client, &world, <[Value]>::is_empty);
+}
+
+#[test]
+fn a_lens_above_the_line_does_what_the_actions_do() {
+    let refreshes = json!({ "workspace": { "codeLens": { "refreshSupport": true } } });
+    let (world, _mock, mut client) = editor(&refreshes);
+    let lenses = |client: &mut Client| {
+        let params = json!({ "textDocument": { "uri": uri(&world) } });
+        client.request("textDocument/codeLens", params).as_array().unwrap().clone()
+    };
+    assert_eq!(lenses(&mut client), Vec::<Value>::new());
+    client.complete("s", "Go.");
+    one(&client, &world);
+    client.wait_for("a refresh", |frames| {
+        frames.iter().find(|it| it["method"] == "workspace/codeLens/refresh").map(|_| ())
+    });
+    let shown = lenses(&mut client);
+    let titles: Vec<&Value> = shown.iter().map(|it| &it["command"]["title"]).collect();
+    assert_eq!(titles, ["Ask the agent about this", "Dismiss"]);
+    assert_eq!(shown[0]["range"]["start"], json!({ "line": 1, "character": 0 }));
+    run(&mut client, &shown[1]);
+    pushed(&client, &world, <[Value]>::is_empty);
+    assert_eq!(lenses(&mut client), Vec::<Value>::new());
 }
 
 #[test]

@@ -37,6 +37,18 @@ impl Store for Shelf {
         })
     }
 
+    fn pick(
+        &self,
+        id: SessionId,
+        types: &'static [&'static str],
+    ) -> BoxFuture<'_, Result<Vec<Event>, StoreError>> {
+        let kept = self.0.lock().unwrap().get(&id).cloned();
+        Box::pin(async move {
+            let (_, events) = kept.ok_or(StoreError::NotFound(id))?;
+            Ok(events.into_iter().filter(|event| types.contains(&event.data.name())).collect())
+        })
+    }
+
     fn list(&self) -> BoxFuture<'_, Result<Vec<Summary>, StoreError>> {
         let kept = self.0.lock().unwrap();
         let sum_up = |(header, events): &(FileHeader, Vec<Event>)| {

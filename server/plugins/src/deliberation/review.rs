@@ -59,6 +59,8 @@ struct Review {
     id: ReviewId,
     turn: u64,
     by: ReviewBy,
+    /// Whether a person wants the model to be told of an update.
+    publish: bool,
     draft_seq: Option<u64>,
     cancel: CancellationToken,
 }
@@ -79,6 +81,7 @@ impl Review {
             turn: self.turn,
             by: self.by,
             config_hash,
+            publish: self.publish.then_some(true),
             draft_seq: self.draft_seq,
         })
     }

@@ -98,6 +98,14 @@ fn balance(fold: &Fold, event: &Event) -> Result<(), String> {
                 Err("`messageSeq` names a later event".to_owned())
             }
         }
+        EventData::EvidenceItemChanged(changed) => {
+            let failures = fold.failed_claims.get(&changed.seq).copied().unwrap_or_default();
+            if changed.index < failures {
+                Ok(())
+            } else {
+                Err(format!("event {} has no failure {}", changed.seq, changed.index))
+            }
+        }
         EventData::RequestHeader(_) | EventData::RequestContext(_) => match fold.open_turn {
             Some(_) => Ok(()),
             None => Err("no turn is open".to_owned()),

@@ -71,7 +71,7 @@ fn whole_lines(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
 }
 
-fn header(line: &[u8]) -> Result<FileHeader, ReadError> {
+pub(super) fn header(line: &[u8]) -> Result<FileHeader, ReadError> {
     let value: serde_json::Value =
         serde_json::from_slice(line).map_err(|error| damaged(1, &error.to_string()))?;
     match value.get("version").and_then(serde_json::Value::as_u64) {
@@ -115,6 +115,6 @@ fn events<'a>(
     Ok(events)
 }
 
-fn damaged(line: u64, reason: &str) -> ReadError {
+pub(super) fn damaged(line: u64, reason: &str) -> ReadError {
     ReadError::Damaged { line, reason: reason.to_owned() }
 }

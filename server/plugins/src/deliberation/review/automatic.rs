@@ -68,6 +68,7 @@ impl Reviews {
             id: self.new_id(),
             turn: event.at.turn,
             by: ReviewBy::Auto,
+            publish: false,
             draft_seq: event.answer.as_ref().map(|answer| answer.seq),
             cancel: event.cancel.child_token(),
         };

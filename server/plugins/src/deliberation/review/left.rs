@@ -59,14 +59,12 @@ impl Reviews {
         };
         let until = Instant::now() + CHECKING;
         let (packet, _) = refs::verified(packet, self.services.files.as_ref(), until).await;
-        let is_silent = match self.services.config.auto_review.publish {
-            Publish::ObserveOnly => true,
-            Publish::UpdatesOnly | Publish::All => false,
+        let is_wanted = match (review.by, self.services.config.auto_review.publish) {
+            (ReviewBy::User, _) => review.publish,
+            (ReviewBy::Auto, Publish::ObserveOnly) => false,
+            (ReviewBy::Auto, Publish::UpdatesOnly | Publish::All) => true,
         };
-        let is_due = review.by == ReviewBy::Auto
-            && packet.status == PacketStatus::Update
-            && !is_silent
-            && !left.is_told;
+        let is_due = is_wanted && packet.status == PacketStatus::Update && !left.is_told;
         let settled = ReviewSettled {
             published: left.is_told || is_due,
             items: packet.items.clone(),

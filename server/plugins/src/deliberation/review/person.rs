@@ -40,12 +40,19 @@ impl Reviews {
         }
         let (turn, draft_seq) = agent.log().read(last_completed).ok_or(ReviewError::NoTurn)?;
         let (id, cancel) = (self.new_id(), CancellationToken::new());
-        let by = ReviewBy::User;
-        let review = Review { agent, id: id.clone(), turn, by, draft_seq, cancel: cancel.clone() };
+        let review = Review {
+            agent,
+            id: id.clone(),
+            turn,
+            by: ReviewBy::User,
+            publish,
+            draft_seq,
+            cancel: cancel.clone(),
+        };
         let running = self.enter(&review);
         review.agent.record_on_disk(vec![review.claimed(self.config_hash())]).await?;
         let reviews = Arc::clone(self);
-        let settled = tokio::spawn(reviews.run(review, publish, running));
+        let settled = tokio::spawn(reviews.run(review, running));
         Ok(Begun { id, cancel, settled })
     }
 
@@ -58,15 +65,10 @@ impl Reviews {
         self.begin(agent, publish).await.map(|begun| begun.id)
     }
 
-    async fn run(
-        self: Arc<Self>,
-        review: Review,
-        publish: bool,
-        _running: Running,
-    ) -> ReviewSettled {
+    async fn run(self: Arc<Self>, review: Review, _running: Running) -> ReviewSettled {
         let settled = match self.examine(&review).await {
             Examined::Packet(packet) => {
-                let is_told = publish && packet.status == PacketStatus::Update;
+                let is_told = review.publish && packet.status == PacketStatus::Update;
                 // Before it is settled: a crash in between loses no packet and tells nobody twice.
                 let is_told = is_told && self.told(&review, &packet).await;
                 review.settled_with(&packet, is_told)
