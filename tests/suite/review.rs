@@ -14,6 +14,7 @@ mod meanwhile;
 mod off;
 mod person;
 mod publication;
+mod stats;
 
 /// What the prompt of a reviewer says, and that of nobody else.
 const REVIEWER: &str = "isolated `masked-review` child";

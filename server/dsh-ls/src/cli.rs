@@ -30,6 +30,9 @@ pub(crate) enum Command {
     /// Prints, checks or changes the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Looks at the sessions of a folder
+    #[command(subcommand)]
+    Sessions(SessionsCommand),
     /// Says what is configured, what runs, what a model sees, what was used, and what needs attention
     Doctor(DoctorArgs),
     /// Prints the definition of the wire or of the configuration
@@ -133,6 +136,21 @@ pub(crate) struct SetArgs {
     /// `true`, `5`, `text`, `"text"`, `[a, b]` or `{a: 1}`; `null` takes the key away
     #[arg(allow_negative_numbers = true)]
     pub(crate) value: String,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// What reviews of turns have found and what they have cost
+    ReviewStats(ReviewStatsArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct ReviewStatsArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

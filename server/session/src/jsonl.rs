@@ -54,6 +54,11 @@ impl JsonlStore {
         Self { root, folder, summaries: Arc::default() }
     }
 
+    /// The files of all logs, by name.
+    pub fn paths(&self) -> Result<Vec<PathBuf>, StoreError> {
+        files(&self.folder).map_err(|error| storage("list", &self.folder, &error))
+    }
+
     /// The file of a log.
     pub fn path(&self, id: &SessionId) -> PathBuf {
         self.folder.join(format!("{id}.{EXTENSION}"))
@@ -104,7 +109,7 @@ impl JsonlStore {
 
     fn list_now(&self) -> Result<Vec<Summary>, StoreError> {
         let mut summaries = Vec::new();
-        for path in files(&self.folder).map_err(|error| storage("list", &self.folder, &error))? {
+        for path in self.paths()? {
             match self.summary(&path) {
                 Ok(summary) => summaries.push(summary),
                 Err(error) => {

@@ -13,6 +13,7 @@ pub mod inbox;
 pub mod surface;
 
 pub mod repair;
+pub mod review_stats;
 pub mod reviews;
 
 pub mod jsonl;

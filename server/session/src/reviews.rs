@@ -1,7 +1,7 @@
 //! The reviews of a session: which have begun and how each came out.
 
 use dsh_protocol::deliberation::PacketItem;
-use dsh_protocol::event::{EventData, ReviewClaimed, ReviewSettled};
+use dsh_protocol::event::{Event, EventData, ReviewClaimed, ReviewSettled};
 use dsh_protocol::ids::{ReviewId, SessionId};
 use dsh_protocol::review::{
     ReleaseReason, ReviewBy, ReviewInfo, ReviewItem, ReviewItemState, ReviewReason, ReviewStatus,
@@ -82,6 +82,19 @@ impl Review {
 }
 
 impl Reviews {
+    /// The types of the events that say something of reviews.
+    pub const TYPES: &[&str] =
+        &["review/claimed", "review/child", "review/released", "review/settled", "review/item"];
+
+    /// The reviews that the events of a log tell of.
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut reviews = Self::default();
+        for event in events {
+            reviews.apply(&event.data, event.time);
+        }
+        reviews
+    }
+
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Review> {
         self.0.iter()
