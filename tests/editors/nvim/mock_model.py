@@ -4,13 +4,15 @@
 answered when it is asked again. `cut` is never answered to the end. `hostile` calls a tool of an
 impossible name, then answers with what could break an editor. `long` writes one very long line.
 `cite` makes claims of `src/lib.rs` that do not hold. `deliberate` searches and then asks three
-branches; what they do stands in `branch`. `delegate TASK` lets a subagent do the task. Anything
-else is repeated.
+branches; what they do stands in `branch`. `delegate TASK` lets a subagent do the task. `check WHAT`
+searches and answers; what a review of that finds stands in `review`. `release` lets a review go on
+that is held. Anything else is repeated.
 """
 
 import http.server
 import itertools
 import json
+import re
 import threading
 import time
 
@@ -40,17 +42,25 @@ pub struct Registration {
 AUDIT = "isolated `trajectory-audit` branch"
 REVIEW = "isolated `masked-review` branch"
 
+# How the reviewer of a turn is told what it is for, and how its packet is told.
+REVIEWER = "isolated `masked-review` child"
+NOTICE = '{"role":"masked-review"'
+
+# Reviews that are held wait here.
+gate = threading.Semaphore(0)
+
 # The prompts that were refused once.
 refused = set()
 
 calls = itertools.count(1)
 
 
-def last_prompt(body):
-    """What the person asked last."""
-    texts = [m["content"] for m in body["messages"] if m["role"] == "user"]
-    last = texts[-1]
-    return last if isinstance(last, str) else "\n".join(p.get("text", "") for p in last)
+def prompts(body):
+    """What was asked, in its order."""
+    for message in body["messages"]:
+        if message["role"] == "user":
+            asked = message["content"]
+            yield asked if isinstance(asked, str) else "\n".join(p.get("text", "") for p in asked)
 
 
 def results_after_last_prompt(body):
@@ -76,6 +86,10 @@ def pieces(prompt):
             yield 0, {"content": "x" * 1000}
     elif words[:1] == ["cite"]:
         yield 0, {"content": CITE}
+    elif words[:1] == ["check"]:
+        yield 0, {"content": "Only `src/lib.rs:8` defines a Registration."}
+    elif prompt.startswith(NOTICE):
+        yield 0, {"content": "On a second look there is more to say."}
     elif words[:1] == ["think"]:
         yield 0, {"reasoning_content": "First this,\n"}
         yield 0, {"reasoning_content": "then that."}
@@ -110,8 +124,8 @@ def deliberation(goal):
     return call("deliberate", asked)
 
 
-def packet():
-    """What an audit hands in: an item with places, of which one does not hold."""
+def packet(role):
+    """What is handed in: an item with places, of which one does not hold."""
     refs = [
         {"path": "src/lib.rs", "line": 8, "quote": "pub struct Registration {"},
         {"path": "src/lib.rs"},
@@ -119,7 +133,7 @@ def packet():
     ]
     content = "Registration is a struct,\nnot a trait."
     item = {"kind": "possible_error", "certainty": "likely", "content": content, "refs": refs}
-    return {"role": "trajectory-audit", "status": "update", "items": [item]}
+    return {"role": role, "status": "update", "items": [item]}
 
 
 def branch(prompt, results):
@@ -130,17 +144,42 @@ def branch(prompt, results):
     if REVIEW in prompt and is_done:
         return call("structured_output", {"role": "masked-review", "status": "no_update"})
     if AUDIT in prompt and is_done:
-        return call("structured_output", packet())
+        return call("structured_output", packet("trajectory-audit"))
     if results == 0:
         return call("grep", {"pattern": "Registration"})
     return "drip 100000 20" if "hold" in prompt else "I would rather talk."
 
 
-def reaction(prompt, results):
+def reviewed(asked):
+    """What the turn was to check that a review is of. The reviewer is shown it as a line of text."""
+    found = re.findall(r"^(?: *User input: )?check (\w+)", "\n".join(asked), re.MULTILINE)
+    return found[-1] if found else ""
+
+
+def review(what):
+    """The packet or the answer of a review: nothing that matters for `check nothing`, words instead of
+    a packet for `check badly`, else two items."""
+    if what == "nothing":
+        return call("structured_output", {"role": "masked-review", "status": "no_update"})
+    if what == "badly":
+        return "I would rather talk."
+    found = packet("masked-review")
+    further = {"kind": "unknown", "certainty": "uncertain"}
+    further |= {"content": "Nobody looked at the callers.", "refs": [{"path": "src/lib.rs", "line": 4}]}
+    found["items"].append(further)
+    return call("structured_output", found)
+
+
+def reaction(asked, results):
     """What the model does: a call, or the prompt whose pieces it says."""
+    prompt = asked[-1]
     words = prompt.split()
+    if REVIEWER in prompt:
+        return review(reviewed(asked))
     if "isolated `" in prompt:
         return branch(prompt, results)
+    if words[:1] == ["check"] and results == 0:
+        return call("grep", {"pattern": "Registration"})
     if words[:1] == ["hostile"] and results == 0:
         return hostile_call()
     if words[:1] == ["deliberate"] and results < 2:
@@ -163,7 +202,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        prompt = last_prompt(body)
+        asked = list(prompts(body))
+        prompt = asked[-1]
         if prompt.startswith("busy") and prompt not in refused:
             refused.add(prompt)
             self.send_error(503)
@@ -172,8 +212,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
         self.end_headers()
-        act = reaction(prompt, results_after_last_prompt(body))
+        act = reaction(asked, results_after_last_prompt(body))
         try:
+            if prompt == "release":
+                gate.release()
+            if REVIEWER in prompt and reviewed(asked) == "hold":
+                self.wait()
             if isinstance(act, dict):
                 self.send(act)
                 self.send({}, "tool_calls")
@@ -187,6 +231,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except OSError:
             pass  # The client went away: it cancelled, or it was killed.
         self.close_connection = True
+
+    def wait(self):
+        """Thinks until the gate lets it go on, or until nobody listens any more."""
+        while not gate.acquire(timeout=0.05):
+            self.send({"reasoning_content": "Hm. "})
 
     def stream(self, prompt):
         due = time.monotonic()

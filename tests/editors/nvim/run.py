@@ -21,6 +21,7 @@ SPECS = {
     "hostile": "local/mock",
     "evidence": "local/mock",
     "rounds": "local/mock",
+    "reviews": "local/mock",
     "agents": "local/mock",
     "commands": "local/mock",
 }

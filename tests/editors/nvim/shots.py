@@ -57,7 +57,7 @@ def ask_without_a_key(camera):
         terminal.wait_for("8,1 ")
         camera.keep("citation", terminal.screen())
         terminal.command("checkhealth dsh")
-        terminal.wait_for("settings are valid", "wire 1.0")
+        terminal.wait_for("settings are valid", "wire 1.0", without=["Running healthchecks"])
         camera.keep("health", terminal.screen())
 
 
@@ -128,6 +128,27 @@ def doubt(camera):
         camera.keep("evidence", terminal.screen())
 
 
+def review(camera):
+    with camera.editor("local/mock") as terminal:
+        terminal.command("Dsh ask check hold")
+        terminal.wait_for("defines a Registration", "ready")
+        terminal.command("Dsh review")
+        terminal.wait_for("draft: a review reads it", "reads the answer again · 0:01")
+        camera.keep("review-running", terminal.screen())
+        terminal.command("Dsh ask release")
+        terminal.wait_for("2 items", "You said: release", "■ Registration is a struct")
+        terminal.press("C-w", "l")
+        terminal.command("call search('unknown, uncertain')")
+        terminal.press("-")
+        terminal.wait_for("· dismissed", without=["draft", "■ Nobody"])
+        camera.keep("review", terminal.screen())
+        terminal.command("Dsh findings")
+        terminal.wait_for("src/lib.rs|8 col 1 warning| Registration is a struct")
+        camera.keep("findings", terminal.screen())
+        terminal.press("j", "Enter")
+        terminal.wait_for("8,1 ")
+
+
 SCENES = (
     ask_without_a_key,
     stream_and_cancel,
@@ -136,6 +157,7 @@ SCENES = (
     deliberate_without_a_key,
     delegate,
     doubt,
+    review,
 )
 
 

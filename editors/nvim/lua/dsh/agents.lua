@@ -46,22 +46,19 @@ function Agents:follow(target, chat, parent)
   if target.kind == "branch" then
     opening.id, opening.name = target.branch.child, target.branch.plan.label
     opening.branch = target
-    if opening.id then
-      self:show(win, opening)
-    else
-      vim.notify("dsh: no agent was started for this branch", vim.log.levels.INFO)
-    end
+  elseif target.kind == "review" then
+    opening.id, opening.name = target.review.child, "review"
   elseif target.kind == "call" then
     local name = content.arguments(target.call.arguments).description
     opening.name = type(name) == "string" and name or target.call.tool
     local caller = parent and parent.opening.id or self.session.info.sessionId
     -- Until the call is answered, and when it failed, only the server has told.
     opening.id = target.child or self.session:child_of(caller, target.call.call_id)
-    if opening.id then
-      self:show(win, opening)
-    else
-      vim.notify("dsh: no agent of this call was found", vim.log.levels.INFO)
-    end
+  end
+  if opening.id then
+    self:show(win, opening)
+  else
+    vim.notify("dsh: no agent that works for this row was found", vim.log.levels.INFO)
   end
 end
 

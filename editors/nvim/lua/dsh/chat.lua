@@ -3,11 +3,13 @@
 local Agents = require("dsh.agents")
 local Session = require("dsh.session")
 local Windows = require("dsh.view.windows")
+local citation = require("dsh.view.citation")
 local frames = require("dsh.frames")
+local reviewing = require("dsh.reviewing")
 local rows = require("dsh.view.rows")
 local typed = require("dsh.typed")
 
---- How often the time that a branch has left is shown.
+--- How often the time that a branch has left, or that a review has taken, is shown.
 local TICK_MS = 1000
 
 --- What each status is called where a person reads it.
@@ -51,6 +53,12 @@ function Chat.new(root)
       self.status = status
       self:show_status()
     end,
+    changed = function()
+      self:show_status()
+    end,
+    shows = function(answer)
+      return self:shows(answer)
+    end,
     failed = function(line)
       if self.windows:are_whole() then
         self:draw()
@@ -86,6 +94,9 @@ function Chat:make_windows()
     cancel = function()
       self:cancel()
     end,
+    set_item = function(state)
+      self:set_item(state)
+    end,
     follow = function(target)
       self.agents:follow(target, self.windows.transcript)
     end,
@@ -102,11 +113,14 @@ function Chat:revive()
   end
 end
 
---- Shows above the transcript which model is asked and what the session does.
+--- Shows above the transcript what the session does, which model is asked, and whether turns are
+--- reviewed.
 function Chat:show_status()
   local model = self.session.models:asked(self.session.info)
   local is_offline = model and vim.startswith(model, "offline/")
-  local words = { WORDS[self.status] or self.status, model }
+  local words = { WORDS[self.status] or self.status }
+  words[#words + 1] = model
+  words[#words + 1] = self.session.auto_review.enabled and "reviews turns" or nil
   self.windows:show_status(words, is_offline and "offline" or nil)
 end
 
@@ -121,6 +135,37 @@ function Chat:cancel()
     self.session:cancel_round(target.round)
   elseif not self.session:cancel() then
     vim.notify("dsh: nothing is running", vim.log.levels.INFO)
+  end
+end
+
+--- Shows the answer to a message, if the message is one of this session. Else it is shown as a
+--- document, for which the cursor leaves the chat.
+---@param id string
+---@return boolean
+function Chat:shows(id)
+  local entries = self.session.model.entries
+  for place = #entries, 1, -1 do
+    local message = entries[place].message
+    if message and message.id == id then
+      self:revive()
+      self.windows:open()
+      return true
+    end
+  end
+  if self:has(vim.api.nvim_get_current_buf()) then
+    citation.enter_file_window()
+  end
+  return false
+end
+
+--- Says where the item of a review stands that the cursor is on.
+---@param state dsh.ReviewItemState
+function Chat:set_item(state)
+  local target = self:target()
+  if target and target.kind == "item" then
+    reviewing.set_item(self.session, target.review, target.index, state)
+  else
+    vim.notify("dsh: the cursor is not on an item of a review in the chat", vim.log.levels.WARN)
   end
 end
 
@@ -148,7 +193,8 @@ function Chat:draw()
   if self.windows:are_whole() then
     self.windows.page.transcript:update(self.session.model)
   end
-  if #self.session.model.rounds:open() > 0 then
+  local model = self.session.model
+  if #model.rounds:open() > 0 or model.reviews:are_running() then
     self.frame:soon(TICK_MS)
   end
 end

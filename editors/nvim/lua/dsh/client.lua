@@ -13,6 +13,7 @@ local VERSIONS = { "1.0" }
 
 --- The notifications that are of use. The others tell of events that come as well.
 local HEARD = {
+  "config/changed",
   "deliberate/branch",
   "session/changed",
   "session/event",
@@ -27,6 +28,7 @@ local HEARD = {
 ---@field ready fun()
 ---@field ended fun(why: string, restarts: boolean)
 ---@field failed fun(why: string) It cannot be started.
+---@field shows fun(answer: string): boolean Shows the answer to a message, if it is one of its own.
 
 ---@alias dsh.Reply fun(error?: dsh.RpcError, result?: any)
 
@@ -95,6 +97,14 @@ function Client:settings()
       self.listener.notified(method, params)
     end
   end
+  handlers["window/showDocument"] = function(problem, params, context, own)
+    -- An answer that was asked for in a file; its document is named by the message.
+    local name = vim.fs.basename(params.uri):gsub("%.md$", "")
+    if self.listener.shows(name) then
+      return { success = true }
+    end
+    return vim.lsp.handlers["window/showDocument"](problem, params, context, own)
+  end
   return {
     name = "dsh",
     cmd = function(dispatchers)
@@ -139,9 +149,19 @@ function Client:start()
   end
 end
 
+--- The namespace in `vim.diagnostic` of what the server shows in files.
+---@param id integer The language client.
+---@return integer
+local function namespace_of(id)
+  return vim.lsp.diagnostic.get_namespace(id)
+end
+
 ---@param client vim.lsp.Client
 function Client:begun(client)
   self.handle, self.state = client, "ready"
+  -- Since Neovim 0.11 no text stands behind lines by default. Other clients stay as they are.
+  local display = { virtual_text = config.get().virtual_text }
+  vim.diagnostic.config(display, namespace_of(client.id))
   documents.watch(client.id, self.root)
   self.listener.ready()
 end
@@ -201,6 +221,15 @@ function Client:request(method, params, reply, buf)
   else
     handle.request(method, params, answered, buf)
   end
+end
+
+--- What the server shows in files now.
+---@return vim.Diagnostic[]
+function Client:findings()
+  if not self.handle then
+    return {}
+  end
+  return vim.diagnostic.get(nil, { namespace = namespace_of(self.handle.id) })
 end
 
 --- Sends the changes that Neovim still holds back, so that what is asked next sees them. It sends

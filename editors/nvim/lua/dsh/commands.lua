@@ -13,12 +13,16 @@ local M = {}
 
 --- All subcommands; one line each.
 M.names = {
+  "accept",
   "ask",
   "cancel",
   "chat",
   "deliberate",
+  "dismiss",
+  "findings",
   "model",
   "new",
+  "review",
 }
 
 ---@param name string

@@ -10,6 +10,7 @@ local M = {}
 ---@field root_markers? string[] What the root of a project has. Default `{ ".git" }`.
 ---@field width? number Width of the chat as a part of the screen. Default 0.45.
 ---@field env? table<string, string> Further environment of the server.
+---@field virtual_text? boolean|table What is found is shown behind its line. Default true.
 
 --- What is in force.
 ---@class (exact) dsh.Config
@@ -19,9 +20,15 @@ local M = {}
 ---@field root_markers string[]
 ---@field width number
 ---@field env? table<string, string>
+---@field virtual_text boolean|table
 
 ---@type dsh.Config
-local defaults = { cmd = { "dsh-ls" }, root_markers = { ".git" }, width = 0.45 }
+local defaults = {
+  cmd = { "dsh-ls" },
+  root_markers = { ".git" },
+  width = 0.45,
+  virtual_text = true,
+}
 
 --- What each setting must be.
 ---@type table<string, { says: string, holds: fun(value: any): boolean }>
@@ -55,6 +62,12 @@ local kinds = {
     says = "a table of texts",
     holds = function(value)
       return type(value) == "table"
+    end,
+  },
+  virtual_text = {
+    says = "true, false, or a table of what vim.diagnostic.config() takes for it",
+    holds = function(value)
+      return type(value) == "boolean" or type(value) == "table"
     end,
   },
 }

@@ -1,7 +1,9 @@
 --- `:checkhealth dsh`: what is there, what is not, and what to do about it. The report asks a
 --- server of its own, so that it is complete also when none runs; it is the one place that waits.
 
+local AutoReview = require("dsh.auto_review")
 local config = require("dsh.config")
+local reviewing = require("dsh.reviewing")
 
 local M = {}
 
@@ -18,6 +20,7 @@ local PATIENCE_MS = 3000
 local QUESTIONS = {
   { "initialize", { initializationOptions = { protocolVersions = { "1.0" } } } },
   { "model/list", vim.empty_dict() },
+  { "config/dump", vim.empty_dict() },
 }
 
 ---@return string
@@ -140,7 +143,14 @@ checks[5] = function(facts)
   end
 end
 
-checks[6] = function()
+checks[6] = function(facts)
+  local dumped = facts.answers[3]
+  if dumped and dumped.result then
+    vim.health.info(reviewing.described(AutoReview.of(dumped.result.rows)))
+  end
+end
+
+checks[7] = function()
   local any = false
   for root, chat in pairs(require("dsh.workspace").all()) do
     any = true

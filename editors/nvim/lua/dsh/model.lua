@@ -2,6 +2,7 @@
 --- Committed events add entries, which never change; chunks only make the draft.
 
 local Inbox = require("dsh.inbox")
+local Reviews = require("dsh.reviews")
 local Rounds = require("dsh.rounds")
 local content = require("dsh.content")
 
@@ -27,11 +28,12 @@ local content = require("dsh.content")
 ---| "dropped"
 ---| "reason"
 ---| "round"
+---| "review"
 ---| "evidence"
 ---| "inherited"
 
 --- One thing that is shown. A mark has no label column in the transcript. What is `unsaid` was
---- being written when the server died. An entry never changes, but the round of one goes on.
+--- being written when the server died. An entry never changes, but its round or review goes on.
 ---@class (exact) dsh.Entry
 ---@field label dsh.Label
 ---@field text string
@@ -45,6 +47,7 @@ local content = require("dsh.content")
 ---@field ending? dsh.TurnEnd Of `done`: why the turn ended.
 ---@field seq? integer Of `say`: seq of the message that it is part of.
 ---@field round? dsh.Round Of `round`: where it stands now.
+---@field review? dsh.Review Of `review`: where it stands now.
 ---@field checked? dsh.EvidenceChecked Of `evidence`: what was found out about an answer.
 
 --- A block of an answer that is being written.
@@ -64,6 +67,7 @@ local content = require("dsh.content")
 ---@field last_seq integer Seq of the last event that was folded; −1 before the first.
 ---@field in_turn boolean
 ---@field rounds dsh.Rounds
+---@field reviews dsh.Reviews
 ---@field private last? dsh.Event
 ---@field private in_step boolean
 ---@field private inbox dsh.Inbox
@@ -79,6 +83,7 @@ function Model.new()
     in_turn = false,
     in_step = false,
     rounds = Rounds.new(),
+    reviews = Reviews.new(),
     inbox = Inbox.new(),
     asked = {},
   }, Model)
@@ -140,7 +145,7 @@ chunks["reasoning-delta"] = append
 chunks["tool-call-delta"] = append
 
 --- What each event does. Types that are not here change nothing.
----@type table<string, fun(model: dsh.Model, data: any, seq: integer)>
+---@type table<string, fun(model: dsh.Model, data: any, event: dsh.Event)>
 local fold = {}
 
 fold["turn/start"] = function(model)
@@ -160,6 +165,7 @@ fold["turn/end"] = function(model, data)
   end
   model.in_turn, model.in_step, model.draft = false, false, nil
   model.rounds:lose("model")
+  model.reviews:lose("auto")
   model:add("done", "done " .. ending_text(data.reason), { mark = true, ending = data.reason })
 end
 
@@ -186,7 +192,7 @@ fold["assistant/chunk"] = function(model, data)
   end
 end
 
-fold["assistant/message"] = function(model, data, seq)
+fold["assistant/message"] = function(model, data, event)
   model.draft = nil
   for _, block in ipairs(data.message.content) do
     if block.type == "tool-call" then
@@ -195,7 +201,7 @@ fold["assistant/message"] = function(model, data, seq)
       local is_thought = block.type == "reasoning"
       local text = is_thought and block.text or content.of_block(block)
       if content.trim_end(text) ~= "" then
-        model:add(is_thought and "think" or "say", text, { seq = seq })
+        model:add(is_thought and "think" or "say", text, { seq = event.seq })
       end
     end
   end
@@ -274,6 +280,26 @@ fold["deliberation/settled"] = function(model, data)
   model.rounds:settle(data)
 end
 
+fold["review/claimed"] = function(model, data, event)
+  model:add("review", "", { review = model.reviews:begin(data, event.time) })
+end
+
+fold["review/child"] = function(model, data)
+  model.reviews:started(data)
+end
+
+fold["review/released"] = function(model, data)
+  model.reviews:release(data)
+end
+
+fold["review/settled"] = function(model, data)
+  model.reviews:settle(data)
+end
+
+fold["review/item"] = function(model, data)
+  model.reviews:set_item(data)
+end
+
 fold["evidence/checked"] = function(model, data)
   model:add("evidence", "", { checked = data })
 end
@@ -308,7 +334,7 @@ function Model:apply(event)
   end
   local change = fold[event.type]
   if change then
-    change(self, event.data, event.seq)
+    change(self, event.data, event)
   end
   return true
 end

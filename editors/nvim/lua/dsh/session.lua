@@ -1,6 +1,7 @@
 --- The session of a folder: begins it, subscribes to it, sends it prompts and folds its events, and
 --- goes on with it when the server has died. Does not know what is shown.
 
+local AutoReview = require("dsh.auto_review")
 local Client = require("dsh.client")
 local Model = require("dsh.model")
 local Models = require("dsh.models")
@@ -19,7 +20,9 @@ local typed = require("dsh.typed")
 ---@field grown fun() The model has folded something.
 ---@field emptied fun() The model begins anew.
 ---@field said fun(status: dsh.session.Status) What the session or its server does now.
+---@field changed fun() Something else changed that is shown beside the status.
 ---@field failed fun(line: string) What went wrong, for the person.
+---@field shows fun(answer: string): boolean Shows the answer to a message, if it is this session's.
 ---@field ran fun(line: string, result?: dsh.CommandRunResult) A command began, or is done.
 
 ---@class (exact) dsh.Session
@@ -28,7 +31,8 @@ local typed = require("dsh.typed")
 ---@field info? dsh.SessionInfo
 ---@field client dsh.client.Client
 ---@field models dsh.Models
----@field private listener dsh.session.Listener
+---@field auto_review dsh.AutoReview
+---@field listener dsh.session.Listener
 ---@field private state "none"|"asked"|"known"|"subscribed"
 ---@field private is_idle boolean
 ---@field private prompts dsh.session.Prompt[]
@@ -53,6 +57,7 @@ function Session.new(root, listener)
     is_idle = true,
     prompts = {},
     models = Models.new(),
+    auto_review = AutoReview.new(),
     count = 0,
     later = {},
     followers = {},
@@ -69,6 +74,7 @@ function Session.new(root, listener)
     ended = function(why, restarts)
       self:server_ended(why, restarts)
     end,
+    shows = listener.shows,
     failed = function(why)
       listener.said("missing")
       listener.failed(why)
@@ -95,6 +101,7 @@ function Session:server_ready()
       self.listener.said(self.is_idle and "idle" or "running")
     end
   end)
+  self:ask_settings()
   for follower in pairs(self.followers) do
     follower:subscribe()
   end
@@ -103,6 +110,15 @@ function Session:server_ready()
   for _, deed in ipairs(later) do
     deed()
   end
+end
+
+--- Asks the server for the settings that are shown.
+function Session:ask_settings()
+  self.auto_review:ask(self.client, function(problem)
+    if not problem then
+      self.listener.changed()
+    end
+  end)
 end
 
 --- Forgets what replies and events are still under way.
@@ -118,6 +134,7 @@ function Session:server_ended(why, restarts)
   self:detach(self.info and "known" or "none")
   self.is_idle = true
   self.model.rounds:lose()
+  self.model.reviews:lose()
   for _, prompt in ipairs(self.prompts) do
     prompt.sent = false
   end
@@ -426,6 +443,9 @@ function Session:notified(method, params)
       self.children[params.parentSessionId] = of_parent
       of_parent[params.callId] = params.childSessionId
     end
+    return
+  elseif method == "config/changed" then
+    self:ask_settings()
     return
   end
   for follower in pairs(self.followers) do

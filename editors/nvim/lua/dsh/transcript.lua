@@ -13,6 +13,7 @@ local TEXT_COLUMN = 8
 local UNPRINTED = {
   unsaid = true,
   round = true,
+  review = true,
   evidence = true,
   inherited = true,
 }

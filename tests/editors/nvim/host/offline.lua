@@ -55,6 +55,13 @@ return {
     end,
   },
   {
+    "a review of the answer runs without a key",
+    function()
+      vim.cmd("Dsh review")
+      t.wait_for_virtual("◆ your review", " · no update")
+    end,
+  },
+  {
     "the badge says that the model is offline",
     function()
       local bar = vim.wo[vim.fn.win_findbuf(t.chat().windows.transcript)[1]].winbar
@@ -253,15 +260,19 @@ return {
     ":Dsh completes its commands",
     function()
       t.equal(vim.fn.getcompletion("Dsh ", "cmdline"), {
+        "accept",
         "ask",
         "cancel",
         "chat",
         "deliberate",
+        "dismiss",
+        "findings",
         "model",
         "new",
+        "review",
       })
       t.equal(vim.fn.getcompletion("Dsh c", "cmdline"), { "cancel", "chat" })
-      t.equal(vim.fn.getcompletion("'<,'>Dsh a", "cmdline"), { "ask" })
+      t.equal(vim.fn.getcompletion("'<,'>Dsh a", "cmdline"), { "accept", "ask" })
       vim.cmd("Dsh dance")
       t.equal(t.told[1]:find("there is no `dance`", 1, true) ~= nil, true)
     end,
@@ -281,7 +292,15 @@ return {
       vim.cmd("help dsh-settings")
       local text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\n")
       vim.cmd("helpclose")
-      for _, name in ipairs({ "cmd", "model", "root", "root_markers", "width", "env" }) do
+      for _, name in ipairs({
+        "cmd",
+        "model",
+        "root",
+        "root_markers",
+        "width",
+        "env",
+        "virtual_text",
+      }) do
         t.equal(text:find("\n" .. name .. "  ") ~= nil, true, name)
       end
     end,

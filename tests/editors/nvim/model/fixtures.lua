@@ -187,6 +187,91 @@ broken:apply({ type = "deliberation/settled", seq = 2, time = 3, data = data })
 check("it can still come out", { unpack(round_of(broken), 1, 2) }, { "settled", "settled" })
 check("and names its agent", broken.entries[1].round.branches[1].child, "k")
 
+local reviewed = fold(events_of(fixtures .. "/review.jsonl"))
+
+--- Where the reviews of a session stand: of each its state, and those of its items.
+---@param model dsh.Model
+---@return any[]
+local function reviews_of(model)
+  local states = {}
+  for _, entry in ipairs(model.entries) do
+    local review = entry.review
+    if review then
+      local own = { review.by, review.state }
+      own[3] = review.released or review.settled and review.settled.status
+      for _, item in ipairs(review.items) do
+        own[#own + 1] = item.state
+      end
+      states[#states + 1] = own
+    end
+  end
+  return states
+end
+
+check("reviews are folded with what became of their items", reviews_of(reviewed), {
+  { "auto", "released", "projection-over-budget" },
+  { "auto", "settled", "update", "accepted" },
+  { "user", "settled", "failed" },
+})
+check("and none runs", reviewed.reviews:are_running(), false)
+
+--- A session in which a review has begun.
+---@param by dsh.ReviewBy
+---@return dsh.Model
+---@return fun(kind: string, payload: table) tell Folds one more event about it.
+local function with_review(by)
+  local model = Model.new()
+  local function tell(kind, payload)
+    payload.reviewId = payload.reviewId or "v"
+    assert(model:apply({ type = kind, seq = model.last_seq + 1, time = 70, data = payload }))
+  end
+  tell("review/claimed", { turn = 1, by = by, draftSeq = 9 })
+  return model, tell
+end
+
+local item = { kind = "unknown", certainty = "likely", content = "c" }
+local found = { turn = 1, status = "update", published = true, items = { item, item } }
+
+local kept, tell_kept = with_review("auto")
+local review = kept.entries[1].review
+check("a review knows when it began", { review.began, review.draft_seq, review.state }, {
+  70,
+  9,
+  "running",
+})
+check("and runs", kept.reviews:are_running(), true)
+tell_kept("review/settled", found)
+tell_kept("review/item", { index = 1, state = "dismissed" })
+tell_kept("review/item", { index = 7, state = "dismissed" })
+tell_kept("review/settled", vim.tbl_extend("force", found, { reason = "notice-step-failed" }))
+check("a second settlement leaves the items as they stand", reviews_of(kept), {
+  { "auto", "settled", "update", "open", "dismissed" },
+})
+check("and says why", review.settled.reason, "notice-step-failed")
+
+local left, tell_left = with_review("auto")
+tell_left("turn/end", { reason = { kind = "aborted", reason = "user" } })
+check("an automatic review does not outlive its turn", reviews_of(left), { { "auto", "lost" } })
+check("nothing runs then", left.reviews:are_running(), false)
+tell_left("review/settled", { turn = 1, status = "no_update", published = false })
+check("what was adopted comes out all the same", reviews_of(left), {
+  { "auto", "settled", "no_update" },
+})
+
+local own, tell_own = with_review("user")
+tell_own("turn/end", { reason = { kind = "completed" } })
+check("a turn's end is not that of a person's review", reviews_of(own), { { "user", "running" } })
+own.reviews:lose()
+check("the server's end is", reviews_of(own), { { "user", "lost" } })
+
+local late, tell_late = with_review("user")
+for kind, told in pairs({ child = {}, released = {}, settled = found, item = { index = 0 } }) do
+  tell_late("review/" .. kind, vim.tbl_extend("force", told, { reviewId = "other" }))
+end
+check("a review whose claim was not seen is passed over", reviews_of(late), {
+  { "user", "running" },
+})
+
 local behind = Model.new()
 for number, kind in ipairs({ "branch", "settled" }) do
   local part = { roundId = "r", label = "a", state = "running", outcomes = {} }
@@ -214,7 +299,7 @@ for _, size in ipairs({ 1, 7, 1999, 2001, 100000 }) do
 end
 check("no piece of a character", text.lines(("宽"):rep(700))[1], ("宽"):rep(666))
 
-for _, module in ipairs({ "content", "inbox", "model", "rounds", "transcript", "typed" }) do
+for _, module in ipairs({ "content", "inbox", "model", "reviews", "rounds", "transcript", "typed" }) do
   local source = read(plugin .. "/lua/dsh/" .. module .. ".lua")
   local calls = source:gsub("vim%.json%.decode", ""):match("vim%.[%w_.]+")
   check(module .. " calls no editor API", calls, nil)

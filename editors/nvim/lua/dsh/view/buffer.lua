@@ -1,12 +1,16 @@
 --- The chat buffer: writes what a model has gained since the last time and leaves the rest alone.
 ---
 --- The buffer is the committed rows, then the lines of the draft. A call's row is marked, so that
---- its result finds it, and so are the rows of a round that runs; everything else is written at the
---- end, so an update costs what is new.
+--- its result finds it, and so are the rows of a review and of a round that runs; everything else is
+--- written at the end, so an update costs what is new.
 
+local Answers = require("dsh.view.answers")
 local Evidence = require("dsh.view.evidence")
+local Review = require("dsh.view.review")
 local Round = require("dsh.view.round")
+local Status = require("dsh.view.status")
 local Targets = require("dsh.view.targets")
+local packet = require("dsh.view.packet")
 local rows = require("dsh.view.rows")
 local text = require("dsh.view.text")
 local tools = require("dsh.view.tools")
@@ -24,6 +28,8 @@ local folds = api.nvim_create_namespace("dsh.folds")
 ---@field targets dsh.view.Targets
 ---@field evidence dsh.view.Evidence
 ---@field private root string
+---@field private answers dsh.view.Answers
+---@field private reviews dsh.view.Review[]
 ---@field private rounds dsh.view.Round[] Those that have not come out.
 ---@field private seen integer How many entries of the model are written.
 ---@field private tail integer The line, from 0, behind the committed rows.
@@ -70,12 +76,21 @@ function Buffer:replace(from, to, lines)
   end
 end
 
+--- Writes lines before a committed one.
+---@param at integer
+---@param lines string[]
+function Buffer:insert(at, lines)
+  self:replace(at, at, lines)
+end
+
 --- Begins anew, for another session or another log.
 function Buffer:clear()
   self.seen, self.tail, self.last_close = 0, 0, false
-  self.calls, self.draft, self.rounds = {}, nil, {}
-  self.targets, self.evidence = Targets.new(self.buf), Evidence.new(self.buf)
-  Round.clear(self.buf)
+  self.calls, self.draft, self.reviews, self.rounds = {}, nil, {}, {}
+  self.targets, self.answers = Targets.new(self.buf), Answers.new(self.buf)
+  self.evidence = Evidence.new(self.buf, self.answers)
+  Status.clear(self.buf)
+  packet.clear(self.buf)
   api.nvim_buf_clear_namespace(self.buf, marks, 0, -1)
   api.nvim_buf_clear_namespace(self.buf, folds, 0, -1)
   self:set(0, -1, {})
@@ -205,8 +220,10 @@ function Buffer:wrote(entry, count, mark)
     self:link(entry, at)
   elseif entry.label == "round" then
     self.rounds[#self.rounds + 1] = Round.new(self.buf, at, entry.round, self.targets)
+  elseif entry.label == "review" then
+    self.reviews[#self.reviews + 1] = Review.new(self.buf, at, entry.review, self.targets)
   elseif entry.label == "say" then
-    self.evidence:answered(entry.seq, at, self.tail - 1)
+    self.answers:put(entry.seq, at, self.tail - 1)
   end
 end
 
@@ -218,7 +235,7 @@ function Buffer:draw_rounds()
     shown:draw(now)
     if shown.round.state == "settled" then
       shown:finish(function(at, lines)
-        self:replace(at, at, lines)
+        self:insert(at, lines)
       end, self.targets)
       self.evidence:refresh()
     else
@@ -226,6 +243,25 @@ function Buffer:draw_rounds()
     end
   end
   self.rounds = running
+end
+
+--- Brings the reviews up to date, and says which answers they still read.
+function Buffer:draw_reviews()
+  local seconds = vim.uv.gettimeofday()
+  local drafts = {}
+  for _, shown in ipairs(self.reviews) do
+    local has_written = shown:draw(seconds * 1000, function(at, lines)
+      self:insert(at, lines)
+    end, self.targets)
+    if has_written then
+      self.evidence:refresh()
+    end
+    local seq = shown.review.state == "running" and shown.review.draft_seq
+    if seq then
+      drafts[seq] = true
+    end
+  end
+  self.answers:show_drafts(drafts)
 end
 
 --- Writes the entries that are new.
@@ -326,6 +362,7 @@ function Buffer:update(model)
   self:following(function()
     self:write_entries(model)
     self:draw_rounds()
+    self:draw_reviews()
     if model.draft then
       self:write_draft(model.draft)
     end

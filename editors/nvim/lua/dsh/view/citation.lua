@@ -81,20 +81,19 @@ function M.resolve(root, path)
   return root .. file:sub(#base + 1)
 end
 
---- A window of this tab page for files: the last one, else any, else a new one.
----@return integer
-local function file_window()
+--- Goes to a window of this tab page for files: the last one, else any, else a new one.
+function M.enter_file_window()
   local candidates = { vim.fn.win_getid(vim.fn.winnr("#")) }
   vim.list_extend(candidates, vim.api.nvim_tabpage_list_wins(0))
   for _, win in ipairs(candidates) do
     if win ~= 0 and vim.api.nvim_win_get_config(win).relative == "" then
       if vim.bo[vim.api.nvim_win_get_buf(win)].buftype == "" and not vim.wo[win].winfixbuf then
-        return win
+        vim.api.nvim_set_current_win(win)
+        return
       end
     end
   end
   vim.cmd("topleft vnew")
-  return vim.api.nvim_get_current_win()
 end
 
 --- Opens a citation in a window for files and goes there. Returns why not, if not.
@@ -106,7 +105,7 @@ function M.open(root, citation)
   if not file then
     return refusal
   end
-  vim.api.nvim_set_current_win(file_window())
+  M.enter_file_window()
   vim.cmd("normal! m'")
   local buf = vim.fn.bufadd(file)
   vim.bo[buf].buflisted = true

@@ -4,7 +4,7 @@
 local content = require("dsh.content")
 
 local api = vim.api
-local anchors = api.nvim_create_namespace("dsh.answers")
+local anchors = api.nvim_create_namespace("dsh.flaws")
 local namespace = api.nvim_create_namespace("dsh.evidence")
 
 -- What is wrong is shown at the citation: what stands behind a line is cut in a narrow window.
@@ -17,28 +17,19 @@ vim.diagnostic.config({ virtual_text = false, virtual_lines = false }, namespace
 
 ---@class (exact) dsh.view.Evidence
 ---@field private buf integer
----@field private answers table<integer, integer[]> The extmarks of the rows of each answer, by seq.
+---@field private answers dsh.view.Answers
 ---@field private flaws dsh.view.Flaw[]
 local Evidence = {}
 Evidence.__index = Evidence
 
 ---@param buf integer
+---@param answers dsh.view.Answers
 ---@return dsh.view.Evidence
-function Evidence.new(buf)
+function Evidence.new(buf, answers)
   api.nvim_buf_clear_namespace(buf, anchors, 0, -1)
   vim.diagnostic.reset(namespace, buf)
   api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  return setmetatable({ buf = buf, answers = {}, flaws = {} }, Evidence)
-end
-
---- Remembers where an answer stands.
----@param seq integer
----@param first integer From 0.
----@param last integer
-function Evidence:answered(seq, first, last)
-  self.answers[seq] = self.answers[seq] or {}
-  local mark = api.nvim_buf_set_extmark(self.buf, anchors, first, 0, { end_row = last })
-  table.insert(self.answers[seq], mark)
+  return setmetatable({ buf = buf, answers = answers, flaws = {} }, Evidence)
 end
 
 ---@type table<dsh.EvidenceReason, fun(failure: dsh.EvidenceFailure): string>
@@ -111,25 +102,10 @@ local function locate(lines, failure, from)
   return 1, 1, #lines[1].text
 end
 
---- The lines of an answer.
----@param seq integer
----@return { row: integer, text: string }[]
-function Evidence:lines_of(seq)
-  local lines = {}
-  for _, mark in ipairs(self.answers[seq] or {}) do
-    local at = api.nvim_buf_get_extmark_by_id(self.buf, anchors, mark, { details = true })
-    local texts = api.nvim_buf_get_lines(self.buf, at[1], at[3].end_row + 1, false)
-    for number, line in ipairs(texts) do
-      lines[#lines + 1] = { row = at[1] + number - 1, text = line }
-    end
-  end
-  return lines
-end
-
 --- Shows what does not hold of an answer; nothing when all does.
 ---@param checked dsh.EvidenceChecked
 function Evidence:show(checked)
-  local lines = self:lines_of(checked.messageSeq)
+  local lines = self.answers:lines_of(checked.messageSeq)
   if #lines == 0 then
     return
   end

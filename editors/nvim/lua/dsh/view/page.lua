@@ -17,6 +17,9 @@ for group, link in pairs({
   api.nvim_set_hl(0, group, { link = link, default = true })
 end
 
+--- What leads to an agent's work.
+local LEADS_TO_AGENT = { branch = true, call = true, review = true }
+
 ---@class (exact) dsh.view.Page
 ---@field buf integer
 ---@field transcript dsh.view.Buffer
@@ -105,7 +108,7 @@ end
 function Page:jump(opens_agents)
   local row, column = unpack(api.nvim_win_get_cursor(0))
   local target = self.transcript.targets:at(row - 1)
-  if target and target.kind ~= "file" and target.kind ~= "round" and opens_agents then
+  if target and LEADS_TO_AGENT[target.kind] and opens_agents then
     self.follow(target)
     return
   end
@@ -113,7 +116,7 @@ function Page:jump(opens_agents)
     vim.cmd("normal! zo")
     return
   end
-  local place = target and target.kind == "file" and target.ref or self:place(row, column)
+  local place = target and target.ref or self:place(row, column)
   if place then
     local refusal = citation.open(self.root, { path = place.path, line = place.line })
     if refusal then

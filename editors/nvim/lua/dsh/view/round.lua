@@ -2,20 +2,17 @@
 --- branch stands is virtual text behind its row, so that a round that runs moves neither text nor
 --- cursor. What came out is written below the rows when the round is over.
 
+local Status = require("dsh.view.status")
+local packet = require("dsh.view.packet")
 local text = require("dsh.view.text")
 
-local api = vim.api
-local namespace = api.nvim_create_namespace("dsh.rounds")
-
---- Where the mark of a branch stands in its row.
-local MARK_COLUMN = 4
+--- How far in a branch stands.
+local INDENT = 4
 
 ---@class (exact) dsh.view.Round
 ---@field round dsh.Round
 ---@field private buf integer
----@field private anchors integer[] The extmarks of the rows: the round's, then the branches'.
----@field private shown table<integer, string> What is shown at each row.
----@field private marks table<string, integer> The extmarks that show it.
+---@field private status dsh.view.Status The round's row is 0, the branches are counted from 1.
 local Round = {}
 Round.__index = Round
 
@@ -43,7 +40,7 @@ function Round.lines(round)
   for _, branch in ipairs(round.branches) do
     local plan = branch.plan
     local line = joined(plan.label, plan.role, plan.history)
-    lines[#lines + 1] = (" "):rep(MARK_COLUMN) .. text.one_line(line, 200)
+    lines[#lines + 1] = (" "):rep(INDENT) .. text.one_line(line, 200)
   end
   return lines
 end
@@ -55,22 +52,15 @@ end
 ---@param targets dsh.view.Targets
 ---@return dsh.view.Round
 function Round.new(buf, at, round, targets)
-  local self = { buf = buf, round = round, anchors = {}, shown = {}, marks = {} }
-  setmetatable(self, Round)
+  local self = setmetatable({ buf = buf, round = round, status = Status.new(buf) }, Round)
   for number = 0, #round.branches do
-    self.anchors[number + 1] = api.nvim_buf_set_extmark(buf, namespace, at + number, 0, {})
+    self.status:put(number, at + number)
   end
   targets:put(at, { kind = "round", round = round })
   for number, branch in ipairs(round.branches) do
     targets:put(at + number, { kind = "branch", round = round, branch = branch })
   end
   return self
-end
-
---- Forgets all rounds of a buffer.
----@param buf integer
-function Round.clear(buf)
-  api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
 end
 
 --- `9:05 left`.
@@ -96,11 +86,11 @@ local states = {
     return "✗", "did not come out", "DshError"
   end,
   settled = function(branch)
-    local packet = branch.outcome and branch.outcome.packet
-    if packet and packet.status == "no_update" then
+    local found = branch.outcome and branch.outcome.packet
+    if found and found.status == "no_update" then
       return "✓", "no update", "DshGood"
     elseif branch.stop_reason == "completed" then
-      local count = packet and #(packet.items or {})
+      local count = found and #(found.items or {})
       local items = count and ("%d %s"):format(count, count == 1 and "item" or "items")
       return "✓", items or "completed", "DshGood"
     end
@@ -120,9 +110,9 @@ local function summary(round)
   end
   local updates, failed = 0, 0
   for _, branch in ipairs(round.branches) do
-    local packet = branch.outcome and branch.outcome.packet
-    updates = updates + (packet and packet.status == "update" and 1 or 0)
-    failed = failed + (packet and 0 or 1)
+    local found = branch.outcome and branch.outcome.packet
+    updates = updates + (found and found.status == "update" and 1 or 0)
+    failed = failed + (found and 0 or 1)
   end
   local words = joined(
     updates == 1 and "1 update" or updates > 1 and ("%d updates"):format(updates) or nil,
@@ -131,81 +121,25 @@ local function summary(round)
   return words ~= "" and words or "no update", failed > 0 and "DshError" or "DshGood"
 end
 
---- Shows words behind a row, and a mark in it, unless they are there.
----@param row integer Which row, from 1.
----@param words string
----@param highlight string
----@param mark? string
-function Round:show(row, words, highlight, mark)
-  local key = words .. highlight .. (mark or "")
-  if self.shown[row] == key then
-    return
-  end
-  self.shown[row] = key
-  local line = self:line_of(row)
-  local last = #api.nvim_buf_get_lines(self.buf, line, line + 1, false)[1]
-  -- Inline text wraps with its line; text behind the line's end would be cut in a narrow window.
-  local function put(name, column, virtual)
-    self.marks[name] = api.nvim_buf_set_extmark(self.buf, namespace, line, column, {
-      id = self.marks[name],
-      virt_text = { { virtual, highlight } },
-      virt_text_pos = "inline",
-    })
-  end
-  put("words" .. row, last, " · " .. words)
-  if mark then
-    put("mark" .. row, MARK_COLUMN, mark .. " ")
-  end
-end
-
----@param row integer From 1.
----@return integer line From 0.
-function Round:line_of(row)
-  return api.nvim_buf_get_extmark_by_id(self.buf, namespace, self.anchors[row], {})[1]
-end
-
 --- Shows where the round and its branches stand.
 ---@param now integer In milliseconds.
 function Round:draw(now)
   local words, highlight = summary(self.round)
-  self:show(1, words, highlight)
+  self.status:show(0, words, highlight)
   for number, branch in ipairs(self.round.branches) do
     local mark, state, group = states[branch.state](branch, now)
-    self:show(number + 1, state, group, mark)
-  end
-end
-
----@class (exact) dsh.view.round.Line
----@field text string
----@field highlight? string
----@field ref? dsh.FileRef What it leads to.
-
---- One statement of a packet, and the places that it names.
----@param item dsh.PacketItem
----@param add fun(line: string, highlight?: string, ref?: dsh.FileRef)
-local function add_item(item, add)
-  local kind = item.kind:gsub("_", " ")
-  local lines = text.lines(item.content)
-  add(("%s, %s: %s"):format(kind, item.certainty, lines[1]))
-  for number = 2, #lines do
-    add("  " .. lines[number])
-  end
-  for _, ref in ipairs(item.refs or {}) do
-    local place = ref.line and ("%s:%d"):format(ref.path, ref.line) or ref.path
-    local quote = ref.quote and ("  " .. text.one_line(ref.quote, 100)) or ""
-    add("  → " .. text.one_line(place, 300) .. quote, "DshTool", ref)
+    self.status:show(number, state, group, mark)
   end
 end
 
 --- What is written below the row of a branch that came out.
 ---@param branch dsh.Branch
----@return dsh.view.round.Line[]
+---@return dsh.view.packet.Line[]
 local function outcome_lines(branch)
   local outcome = branch.outcome
   local lines = {}
-  local function add(line, highlight, ref)
-    local whole = ((" "):rep(2 * MARK_COLUMN) .. line):gsub("%s+$", "")
-    lines[#lines + 1] = { text = whole, highlight = highlight, ref = ref }
+  local function add(line, highlight)
+    lines[#lines + 1] = { text = (" "):rep(2 * INDENT) .. line, highlight = highlight }
   end
   if not outcome then
     return lines
@@ -216,7 +150,10 @@ local function outcome_lines(branch)
     end
   end
   for _, item in ipairs(outcome.packet and outcome.packet.items or {}) do
-    add_item(item, add)
+    local said = packet.of_item(item, 2 * INDENT, function(ref)
+      return ref and { kind = "file", ref = ref }
+    end)
+    vim.list_extend(lines, said)
   end
   local dropped = outcome.droppedRefs or 0
   if dropped > 0 then
@@ -234,21 +171,8 @@ end
 ---@param targets dsh.view.Targets
 function Round:finish(insert, targets)
   for number, branch in ipairs(self.round.branches) do
-    local lines = outcome_lines(branch)
-    local at = self:line_of(number + 1) + 1
-    local texts = vim.tbl_map(function(line)
-      return line.text
-    end, lines)
-    insert(at, texts)
-    for place, line in ipairs(lines) do
-      if line.highlight then
-        local options = { line_hl_group = line.highlight }
-        api.nvim_buf_set_extmark(self.buf, namespace, at + place - 1, 0, options)
-      end
-      if line.ref then
-        targets:put(at + place - 1, { kind = "file", ref = line.ref })
-      end
-    end
+    local at = self.status:line_of(number) + 1
+    packet.write(self.buf, at, outcome_lines(branch), insert, targets)
   end
 end
 

@@ -1,5 +1,6 @@
 --- How each entry of a session is shown: one row of the table for each label.
 
+local Review = require("dsh.view.review")
 local Round = require("dsh.view.round")
 local content = require("dsh.content")
 local text = require("dsh.view.text")
@@ -109,12 +110,18 @@ end
 local rows = {
   user = input,
   queued = function(entry, root)
+    -- What a plugin says is shown when it is read.
+    if entry.message.source.kind == "plugin" then
+      return nil
+    end
     local row = input(entry, root)
     row.lines[1] = row.lines[1] .. "  (waits)"
     return row
   end,
   notice = function(entry)
-    return folded("▸ " .. text.one_line(entry.text), text.lines(entry.text), "DshTool")
+    local source = entry.message.source
+    local title = source.kind == "plugin" and source.summary or entry.text
+    return folded("▸ " .. text.one_line(title), text.lines(entry.text), "DshTool")
   end,
   say = plain,
   unsaid = plain,
@@ -147,6 +154,9 @@ local rows = {
   end,
   round = function(entry)
     return { lines = Round.lines(entry.round), highlight = "DshTool", close = true }
+  end,
+  review = function(entry)
+    return { lines = Review.lines(entry.review), highlight = "DshTool", close = true }
   end,
   inherited = function()
     return remark("· what stands above was inherited", "DshTool")

@@ -1,5 +1,5 @@
---- What lines of a transcript lead to beside the citations in their text: a branch, the agent that
---- a call started, a file. Each stays with its line while lines come and go above it.
+--- What lines of a transcript lead to beside the citations in their text: a branch, a review, the
+--- agent that a call started, a file. Each stays with its line while lines come and go above it.
 
 local api = vim.api
 local namespace = api.nvim_create_namespace("dsh.targets")
@@ -13,6 +13,16 @@ local namespace = api.nvim_create_namespace("dsh.targets")
 ---@field kind "round"
 ---@field round dsh.Round
 
+---@class (exact) dsh.view.Target.Review
+---@field kind "review"
+---@field review dsh.Review
+
+---@class (exact) dsh.view.Target.Item
+---@field kind "item"
+---@field review dsh.Review
+---@field index integer Which item of it, from 1.
+---@field ref? dsh.FileRef The place of this line, else the first one that the item names.
+
 ---@class (exact) dsh.view.Target.Call
 ---@field kind "call"
 ---@field call dsh.Entry
@@ -25,6 +35,8 @@ local namespace = api.nvim_create_namespace("dsh.targets")
 ---@alias dsh.view.Target
 ---| dsh.view.Target.Branch
 ---| dsh.view.Target.Round
+---| dsh.view.Target.Review
+---| dsh.view.Target.Item
 ---| dsh.view.Target.Call
 ---| dsh.view.Target.File
 

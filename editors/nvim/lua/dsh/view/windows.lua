@@ -11,6 +11,7 @@ local api = vim.api
 ---@class (exact) dsh.view.Deeds
 ---@field send fun(prompt: string)
 ---@field cancel fun()
+---@field set_item fun(state: dsh.ReviewItemState) Says where the item under the cursor stands.
 ---@field follow fun(target: dsh.view.Target) Shows another agent's work.
 
 ---@class (exact) dsh.view.Windows
@@ -40,6 +41,11 @@ function Windows:map_keys()
   for _, keys in ipairs({ "i", "a", "o" }) do
     scratch.map(self.transcript, "n", keys, "write a prompt", function()
       self:focus()
+    end)
+  end
+  for keys, state in pairs({ ["+"] = "accepted", ["-"] = "dismissed" }) do
+    scratch.map(self.transcript, "n", keys, "the item is " .. state .. ", or open again", function()
+      self.deeds.set_item(state)
     end)
   end
   scratch.map(self.input, { "n", "i" }, "<CR>", "send the prompt", function()
