@@ -1,8 +1,8 @@
 //! Measures the program beside a floor: the thinnest relay that could do the same, with no product in it.
 //!
-//! Usage: `cargo run --release -p dsh-bench -- [RUNS [long | evidence]]`. Build `dsh-ls` in release mode first. Figures
+//! Usage: `cargo run --release -p dsh-bench -- [RUNS [long | evidence | review]]`. Build `dsh-ls` in release mode first. Figures
 //! are medians over the runs; read ratios to the floor, not absolute numbers. `long` adds what is measured
-//! once; `evidence` measures the checks of answers alone.
+//! once; `evidence` measures the checks of answers alone, `review` turns with and without the row that reviews them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ mod client;
 mod evidence;
 mod long;
 mod model;
+mod review;
 mod scenarios;
 mod turns;
 
@@ -32,6 +33,11 @@ fn main() -> anyhow::Result<()> {
     let floor = Subject::Floor(program(folder, "dsh-floor")?);
     let mut out = std::io::stdout().lock();
     writeln!(out, "{:46} {:>12} {:>12}", "", "dsh-ls", "floor")?;
+    let read = tempfile::tempdir()?;
+    let reviews = || medians(runs, || review::run(&product, read.path()));
+    if std::env::args().nth(2).is_some_and(|what| what == "review") {
+        return print(&mut out, &reviews()?, None);
+    }
     let cited = tempfile::tempdir()?;
     evidence::workspace(cited.path())?;
     let checks = medians(runs, || evidence::run(&product, cited.path()))?;
@@ -47,6 +53,7 @@ fn main() -> anyhow::Result<()> {
     turns::workspace(folder.path())?;
     print(&mut out, &medians(runs, || turns::run(&product, folder.path()))?, None)?;
     print(&mut out, &checks, None)?;
+    print(&mut out, &reviews()?, None)?;
     if std::env::args().nth(2).is_some_and(|what| what == "long") {
         let (ours, bare) = beside(1, long::million)?;
         print(&mut out, &ours, Some(&bare))?;

@@ -3,6 +3,8 @@
 
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -31,6 +33,7 @@ pub(crate) struct Model {
     pub(crate) url: String,
     /// The moment that delta times count from.
     pub(crate) epoch: Instant,
+    requests: Arc<AtomicU64>,
 }
 
 impl Model {
@@ -39,17 +42,25 @@ impl Model {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let url = format!("http://{}", listener.local_addr()?);
         let epoch = Instant::now();
+        let requests = Arc::<AtomicU64>::default();
+        let counted = Arc::clone(&requests);
         std::thread::spawn(move || {
             let mut answers = answers.into_iter();
             let mut last = None;
             for stream in listener.incoming().flatten() {
                 let next = answers.next().or(last);
                 last = next;
+                counted.fetch_add(1, Ordering::Relaxed);
                 // A client that goes away in mid-answer is what some scenarios are about.
                 let _ = next.map(|answer| serve(&stream, answer, epoch));
             }
         });
-        Ok(Self { url, epoch })
+        Ok(Self { url, epoch, requests })
+    }
+
+    /// How many requests have come.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
     }
 }
 
