@@ -66,8 +66,15 @@ impl Actions {
             return Err(RpcError::invalid_params("`textDocument.uri` and `range` are required"));
         };
         let Some(path) = path(uri) else { return Ok(json!([])) };
+        let mut found = self.diagnostics.on(&path, first, last);
+        // Where the editor shows one right after an edit, before its line was looked for again.
+        for key in shown(&params["context"]["diagnostics"]) {
+            if found.iter().all(|finding| finding.key != key) {
+                found.extend(self.diagnostics.get(key));
+            }
+        }
         let mut actions = Vec::new();
-        for finding in self.diagnostics.on(&path, first, last) {
+        for finding in found {
             for command in commands(&finding) {
                 actions.push(json!({
                     "title": command["title"],
@@ -174,6 +181,11 @@ impl Actions {
         let found = self.server.runtime.session(&finding.session).await;
         found.map(|(_, agent)| agent).map_err(|error| RpcError::invalid_params(error.to_string()))
     }
+}
+
+/// The keys of those diagnostics that are ours.
+fn shown(diagnostics: &Value) -> impl Iterator<Item = &str> {
+    diagnostics.as_array().into_iter().flatten().filter_map(|it| it["data"]["key"].as_str())
 }
 
 /// What can be done about a finding.

@@ -183,6 +183,23 @@ fn a_file_that_is_not_there_is_marked_until_it_is() {
 }
 
 #[test]
+fn what_the_editor_still_shows_at_another_line_has_its_actions() {
+    let (world, _mock, mut client) = editor(&json!({}));
+    client.complete("s", "Go.");
+    let shown = one(&client, &world);
+    let place = json!({ "line": 3, "character": 0 });
+    let params = json!({
+        "textDocument": { "uri": uri(&world) },
+        "range": { "start": place, "end": place },
+        "context": { "diagnostics": [shown, { "message": "a compiler's", "data": 5 }] },
+    });
+    let offered = client.request("textDocument/codeAction", params).as_array().unwrap().clone();
+    assert_eq!(offered.len(), 2);
+    run(&mut client, &offered[1]);
+    pushed(&client, &world, <[Value]>::is_empty);
+}
+
+#[test]
 fn a_lens_above_the_line_does_what_the_actions_do() {
     let refreshes = json!({ "workspace": { "codeLens": { "refreshSupport": true } } });
     let (world, _mock, mut client) = editor(&refreshes);
