@@ -63,7 +63,7 @@ impl Side {
         let end = self.client.until("turn/end")?;
         anyhow::ensure!(end.contains("completed"), "the turn did not complete: {end}");
         self.took.push(ms(asked));
-        self.client.until(r#""status":"idle""#)?;
+        self.client.call("session/wait", &json!({ "sessionId": "first" }))?;
         Ok(())
     }
 
