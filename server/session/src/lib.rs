@@ -14,6 +14,7 @@ pub mod surface;
 
 pub mod repair;
 pub mod reviews;
+pub mod rounds;
 
 pub mod jsonl;
 pub mod store;
