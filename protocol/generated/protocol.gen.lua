@@ -493,6 +493,8 @@
 ---@field by dsh.RoundBy
 --- What it is about.
 ---@field goal? string
+--- Whether its packets are queued for the session's model when it comes out.
+---@field publish? boolean
 --- Its branches.
 ---@field branches dsh.BranchPlan[]
 
@@ -2754,7 +2756,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "667f765ee538ca06e4d24eb6d1c87f94978b95ae3bab362ffeecbbb65e4686a6",
+  schema_hash = "ab0a48de989ec48240982c90629cef9e96de73bcc29bb4a129566dfd2ac17dce",
   methods = {
     "initialize",
     "shutdown",

@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "667f765ee538ca06e4d24eb6d1c87f94978b95ae3bab362ffeecbbb65e4686a6";
+export const SCHEMA_HASH = "ab0a48de989ec48240982c90629cef9e96de73bcc29bb4a129566dfd2ac17dce";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -708,6 +708,8 @@ export interface DeliberationStarted {
   by: RoundBy;
   /** What it is about. */
   goal?: string;
+  /** Whether its packets are queued for the session's model when it comes out. */
+  publish?: boolean;
   /** Its branches. */
   branches: BranchPlan[];
 }

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 mod images;
 mod isolation;
+mod left;
+mod order;
 mod person;
 mod round;
 mod rows;

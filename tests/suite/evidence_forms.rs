@@ -85,6 +85,10 @@ fn what_holds_is_counted_in_every_spelling() {
         ),
         ("`src/retry.rs:6`: `pub const MOST: u32 = 5;`", "1"),
         ("`src/retry.rs:6`: `pub const MOST: u32`", "1"),
+        ("`src/retry.rs`, line 6: `pub const MOST: u32 = 5;`", "1"),
+        ("`src/retry.rs`, line 6: `pub const MOST: u32 = 6;`", "1; quote-not-found 6"),
+        ("`src/retry.rs` (line 4): `pub const MOST: u32 = 5;`", "1; quote-moved 4 6"),
+        ("In src/retry.rs, lines 9 to 12: `pub const MOST: u32 = 5;`", "1; quote-moved 9 6"),
         ("`src/retry.rs:9`: `pub fn pause(attempt: u32, \u{2026}) -> Duration {`", "1"),
         ("`src/retry.rs:9`: `pub fn pause(...)`", "1"),
         (

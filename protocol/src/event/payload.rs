@@ -340,6 +340,9 @@ pub struct DeliberationStarted {
     /// What it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
+    /// Whether its packets are queued for the session's model when it comes out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub publish: bool,
     /// Its branches.
     pub branches: Vec<BranchPlan>,
 }

@@ -13,7 +13,6 @@ use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_protocol::turn::AbortReason;
 use dsh_session::fold::{Fold, Violation};
 use dsh_session::repair::repair;
-use dsh_session::reviews::Review;
 use dsh_session::store::Summary;
 use dsh_session::writer::Writer;
 use futures_util::FutureExt;
@@ -24,8 +23,9 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Agent, Cancel, Cancelled, Command, CommandError, Notice, Prompt, Receipt};
 use crate::agent_loop::Shared;
 use crate::agents::session_info;
-use crate::hooks::{Adopted, REVIEW_LEFT, ReviewLeft};
 use crate::turn::{Turn, TurnCancel};
+
+mod left;
 
 /// How many commands may wait for the task.
 const COMMANDS: usize = 64;
@@ -34,9 +34,6 @@ const COMMANDS: usize = 64;
 /// and runs no turn.
 const LOOKS: u32 = 200;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
-
-/// How long somebody may take to say what became of a review that a crash left.
-const ADOPTION: Duration = Duration::from_secs(2);
 
 /// The session's task.
 struct Actor {
@@ -89,7 +86,9 @@ fn injected(notice: Notice) -> Prompt {
 
 /// Whether a crash may have left something open.
 fn is_left_open(fold: &Fold) -> bool {
-    fold.open_turn.is_some() || fold.reviews.open().next().is_some()
+    fold.open_turn.is_some()
+        || fold.reviews.open().next().is_some()
+        || !fold.rounds.open().is_empty()
 }
 
 /// What a session without a running turn is doing.
@@ -353,48 +352,6 @@ impl Actor {
         self.leased = true;
         repair(&self.writer)?;
         self.adopt().await;
-        Ok(())
-    }
-
-    /// Settles the reviews that a crash left open, as far as somebody knows what became of them.
-    async fn adopt(&mut self) {
-        let hooks = self.shared.hooks.clone();
-        let log = Arc::clone(self.writer.log());
-        let left: Vec<Review> = log.read(|fold| fold.reviews.open().cloned().collect());
-        if left.is_empty() || !REVIEW_LEFT.is_heard(&hooks) {
-            return;
-        }
-        let session_id = log.header().id.clone();
-        for review in left {
-            let is_told = log.read(|fold| fold.client_messages.contains_key(review.id.as_str()));
-            let event = ReviewLeft { session_id: session_id.clone(), review, is_told };
-            let asked = tokio::time::timeout(ADOPTION, REVIEW_LEFT.dispatch(&hooks, event)).await;
-            let adopted = match asked {
-                Ok(Ok(adopted)) => adopted,
-                Ok(Err(error)) => {
-                    tracing::error!(session = %session_id, %error, "a review is left as it is");
-                    None
-                }
-                Err(_) => {
-                    tracing::warn!(session = %session_id, "a review is left as it is: nobody said in time what became of it");
-                    None
-                }
-            };
-            if let Some(adopted) = adopted
-                && let Err(error) = self.settle(adopted)
-            {
-                tracing::error!(session = %session_id, %error, "a review that was left could not be settled");
-            }
-        }
-    }
-
-    /// The notice first: a crash between the two leaves a review that is settled later, and no notice twice.
-    fn settle(&self, Adopted { settled, notice }: Adopted) -> Result<(), CommandError> {
-        if let Some(notice) = notice {
-            let source = notice.source();
-            self.queue(&injected(notice), source)?;
-        }
-        self.writer.append(EventData::ReviewSettled(settled))?;
         Ok(())
     }
 

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dsh_kernel::hooks::{Declaration, Observe, Serial, Waterfall};
-use dsh_protocol::event::{EventData, ReviewSettled};
+use dsh_protocol::event::{DeliberationSettled, EventData, ReviewSettled};
 use dsh_protocol::ids::{CallId, ModelId, SessionId};
 use dsh_protocol::message::Message;
 use dsh_session::reviews::Review;
+use dsh_session::rounds::OpenRound;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -38,6 +39,13 @@ pub const REVIEW_LEFT: Serial<ReviewLeft, Adopted> = Serial::new(
      left as it is. Nobody may ask the session's agent for anything meanwhile.",
 );
 
+/// Asked what became of a person's round that its process has left.
+pub const ROUND_LEFT: Serial<RoundLeft, RoundAdopted> = Serial::new(
+    "agent/round-left",
+    "When a session is taken over and its log holds a person's round of deliberation that has not come out. \
+     Everything said of `agent/review-left` holds.",
+);
+
 /// Stands around each model's tool call that runs.
 pub const EXECUTE: Waterfall<ToolCalled, ToolOutcome> = Waterfall::new(
     "tools/execute",
@@ -65,6 +73,7 @@ pub const HOOKS: &[Declaration] = &[
     PRE_STEP.declaration(),
     TURN_STOPPING.declaration(),
     REVIEW_LEFT.declaration(),
+    ROUND_LEFT.declaration(),
     EXECUTE.declaration(),
     PRE_EXECUTE.declaration(),
     RESULT.declaration(),
@@ -187,6 +196,23 @@ pub struct ReviewLeft {
 pub struct Adopted {
     /// How it comes out.
     pub settled: ReviewSettled,
+    /// What the model is told of it, with its next turn.
+    pub notice: Option<Notice>,
+}
+
+/// A person's round that has not come out, in a session that was just taken over.
+pub struct RoundLeft {
+    /// The session.
+    pub session_id: SessionId,
+    /// The round.
+    pub round: OpenRound,
+}
+
+/// What became of a round that was left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoundAdopted {
+    /// How it comes out.
+    pub settled: DeliberationSettled,
     /// What the model is told of it, with its next turn.
     pub notice: Option<Notice>,
 }

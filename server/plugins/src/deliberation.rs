@@ -35,6 +35,7 @@ mod command;
 mod config;
 mod definition;
 mod gate;
+mod left;
 mod outcome;
 mod packet;
 mod prompts;
@@ -80,6 +81,7 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
         end_with(&context, &rounds)?;
         follow(&context, &gate)?;
         review::listen(&context, &rounds.reviews)?;
+        left::listen(&context, &rounds)?;
         gate.open(Arc::new(Deliberate::new(Arc::clone(&rounds)))).map_err(StartError::Failed)?;
         if let Some(commands) = context.optional(&COMMANDS)? {
             let command = Arc::new(DeliberateCommand::new(Arc::clone(&rounds)));

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::notifications::{
-    DeliberateResult, DeliberateStarted, EvidenceNotice, Notification, ReviewNotice, ReviewStarted,
-    SessionChanged,
+    DeliberateBranch, DeliberateResult, DeliberateStarted, EvidenceNotice, Notification,
+    ReviewNotice, ReviewStarted, SessionChanged,
 };
 use dsh_runtime::agent::agent::Agent;
 use dsh_runtime::agent::agents::OpenError;
@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cx::Server;
 use crate::frame;
-use crate::subscription::Subscription;
+use crate::subscription::{Subscription, takes_place};
 
 /// About how many bytes of frames are handed out at once.
 const BATCH_BYTES: usize = 256 * 1024;
@@ -54,7 +54,7 @@ struct State {
     response_bytes: usize,
     /// The last notice of each kind about each session or folder.
     notices: IndexMap<(&'static str, String), Notification>,
-    /// Notices of events of sessions that the client does not subscribe to.
+    /// Notices of events of sessions that the client does not subscribe to, and what was said between them.
     derived: VecDeque<Notification>,
     subscriptions: IndexMap<SessionId, Subscription>,
     /// The subscription whose turn is next.
@@ -252,6 +252,26 @@ impl Outbox {
         self.filled.notify_one();
     }
 
+    /// A notice without an event that must keep its place between those that have one.
+    fn notice_between(&self, branch: &DeliberateBranch, notice: &Notification) {
+        {
+            let mut state = self.lock();
+            if state.abandoned {
+                return;
+            }
+            if let Some(subscription) = state.subscriptions.get_mut(&branch.session_id) {
+                subscription.say_here(notice);
+            } else {
+                state.derived.retain(|earlier| !takes_place(notice, earlier));
+                if state.derived.len() == DERIVED_MOST {
+                    state.derived.pop_front();
+                }
+                state.derived.push_back(notice.clone());
+            }
+        }
+        self.filled.notify_one();
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -319,9 +339,7 @@ impl Listener for Outbox {
                 ("subagent finished", finished.child_session_id.0.clone())
             }
             Notification::ConfigChanged(changed) => ("config", changed.workspace.clone()),
-            Notification::DeliberateBranch(branch) => {
-                ("branch", format!("{} {}", branch.round_id, branch.label))
-            }
+            Notification::DeliberateBranch(branch) => return self.notice_between(branch, notice),
             Notification::DeliberateStarted(DeliberateStarted { session_id, .. })
             | Notification::DeliberateResult(DeliberateResult { session_id, .. })
             | Notification::EvidenceChecked(EvidenceNotice { session_id, .. })

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use dsh_protocol::event::{Event, EventData};
 use dsh_protocol::ids::SessionId;
-use dsh_protocol::notifications::{Notification, SessionCaughtUp, SessionEvent, SessionLagged};
+use dsh_protocol::notifications::{
+    DeliberateBranch, Notification, SessionCaughtUp, SessionEvent, SessionLagged,
+};
 use dsh_runtime::agent::agent::Agent;
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +29,9 @@ pub(crate) struct Subscription {
     chunks: bool,
     /// Chunk events that were left out and not announced yet.
     left_out: Option<(u64, u64)>,
+    /// What has no event of its own and is said behind the event of that seq; the places only grow. A later one
+    /// of the same kind takes an earlier one's place, so that there are a few for each branch at most.
+    said: Vec<(i64, Notification)>,
     stopped: CancellationToken,
 }
 
@@ -45,6 +50,7 @@ impl Subscription {
             replay_end: Some(last_seq),
             chunks,
             left_out: None,
+            said: Vec::new(),
             stopped: CancellationToken::new(),
         }
     }
@@ -67,6 +73,18 @@ impl Subscription {
         self.stopped.clone()
     }
 
+    /// Keeps a notice until the client was sent everything that is in the log now, and no later event before it.
+    pub(crate) fn say_here(&mut self, notice: &Notification) {
+        self.said.retain(|(_, earlier)| !takes_place(notice, earlier));
+        self.said.push((self.agent.log().last_seq(), notice.clone()));
+    }
+
+    /// Adds the notices whose place is before the event `seq`.
+    fn say_before(&mut self, seq: i64, frames: &mut Vec<Vec<u8>>) -> usize {
+        let due = self.said.iter().take_while(|(place, _)| *place < seq).count();
+        self.said.drain(..due).map(|(_, notice)| push(frames, &notice)).sum()
+    }
+
     /// Adds frames for up to about `budget` bytes; returns how many bytes they have.
     pub(crate) fn take(&mut self, budget: usize, frames: &mut Vec<Vec<u8>>) -> usize {
         let mut bytes = 0;
@@ -84,9 +102,13 @@ impl Subscription {
             };
             let page = self.agent.log().page(self.cursor, most, |_| true);
             let lags = self.replay_end.is_none() && page.last_seq - self.cursor > LAG;
-            let Some(last) = page.events.last() else { break };
+            let Some(last) = page.events.last() else {
+                bytes += self.say_before(self.cursor.saturating_add(1), frames);
+                break;
+            };
             self.cursor = i64::try_from(last.seq).unwrap_or(i64::MAX);
             for event in &page.events {
+                bytes += self.say_before(i64::try_from(event.seq).unwrap_or(i64::MAX), frames);
                 bytes += self.push_event(event, lags, frames);
             }
         }
@@ -110,7 +132,10 @@ impl Subscription {
             let lagged = SessionLagged { session_id: session_id.clone(), from, to };
             bytes += push(frames, &Notification::SessionLagged(lagged));
         }
-        let derived = Notification::derived(&session_id, event);
+        // What was inherited is the other session's: its rounds and checks are not this one's news.
+        let inherited = self.agent.log().header().seed_length.unwrap_or(0);
+        let derived = Some(event).filter(|event| event.seq >= inherited);
+        let derived = derived.and_then(|event| Notification::derived(&session_id, event));
         let event = SessionEvent { session_id, event: Event::clone(event) };
         bytes += push(frames, &Notification::SessionEvent(event));
         bytes + derived.map_or(0, |derived| push(frames, &derived))
@@ -122,4 +147,16 @@ fn push(frames: &mut Vec<Vec<u8>>, notification: &Notification) -> usize {
     let bytes = frame.len();
     frames.push(frame);
     bytes
+}
+
+/// Whether a notice says all that an earlier one says which was not sent yet: each state of a branch is told, of
+/// what its child does only the last.
+pub(crate) fn takes_place(notice: &Notification, earlier: &Notification) -> bool {
+    let (Notification::DeliberateBranch(notice), Notification::DeliberateBranch(earlier)) =
+        (notice, earlier)
+    else {
+        return false;
+    };
+    let key = |it: &DeliberateBranch| (it.round_id.clone(), it.state, it.activity.is_some());
+    notice.label == earlier.label && key(notice) == key(earlier)
 }

@@ -6,16 +6,17 @@ use std::sync::Arc;
 
 use dsh_protocol::content::{Usage, visible_text};
 use dsh_protocol::event::{
-    DeliberationBranch, DeliberationStarted, Event, EventData, InboxSpliced, InboxTarget,
-    MessageOutcomeKind, RequestContext, SubagentDescriptor,
+    Event, EventData, InboxSpliced, InboxTarget, MessageOutcomeKind, RequestContext,
+    SubagentDescriptor,
 };
-use dsh_protocol::ids::{CallId, MessageId, ModelId, SessionId};
+use dsh_protocol::ids::{CallId, MessageId, ModelId};
 use dsh_protocol::message::Message;
 use dsh_protocol::session::{Header, Totals};
 use dsh_protocol::turn::TurnEnd;
 
 use crate::inbox::Inbox;
 use crate::reviews::Reviews;
+use crate::rounds::Rounds;
 use crate::surface::Surface;
 
 mod check;
@@ -73,16 +74,7 @@ pub struct OpenTurn {
     /// Messages that it took and that are not in the conversation yet.
     pub claimed: Vec<Arc<Message>>,
     /// Rounds of deliberation that its calls began and that have not come out.
-    pub rounds: Vec<OpenRound>,
-}
-
-/// A round that has not come out.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OpenRound {
-    /// How it began.
-    pub started: DeliberationStarted,
-    /// The child agents that have started, by the label of their branch.
-    pub children: BTreeMap<String, SessionId>,
+    pub rounds: Rounds,
 }
 
 /// A turn's outcome.
@@ -131,6 +123,8 @@ pub struct Fold {
     pub reviews: Reviews,
     /// How many claims failed at each of the session's own checks that any failed at, by the event's seq.
     pub failed_claims: BTreeMap<u64, u64>,
+    /// The rounds of deliberation that a person asked for.
+    pub rounds: Rounds,
     /// How a subagent was started.
     pub descriptor: Option<SubagentDescriptor>,
     /// Tokens of the last request.
@@ -213,7 +207,7 @@ impl Fold {
                     last_step: 0,
                     calls: Vec::new(),
                     claimed: Vec::new(),
-                    rounds: Vec::new(),
+                    rounds: Rounds::default(),
                 });
             }
             EventData::TurnEnd(end) => {
@@ -261,16 +255,17 @@ impl Fold {
             EventData::UserMessage(message) => self.forget_claimed(&message.id),
             EventData::DeliberationStarted(started) => {
                 // A person's round belongs to no turn.
-                if let (Some(turn), Some(_)) = (&mut self.open_turn, started.turn) {
-                    let children = BTreeMap::new();
-                    turn.rounds.push(OpenRound { started: started.clone(), children });
+                if started.turn.is_none() {
+                    self.rounds.begin(started, event.time);
+                } else if let Some(turn) = &mut self.open_turn {
+                    turn.rounds.begin(started, event.time);
                 }
             }
-            EventData::DeliberationBranch(branch) => self.branch(branch),
+            EventData::DeliberationBranch(branch) => {
+                self.each_rounds(|rounds| rounds.branch(branch));
+            }
             EventData::DeliberationSettled(settled) => {
-                if let Some(turn) = &mut self.open_turn {
-                    turn.rounds.retain(|round| round.started.round_id != settled.round_id);
-                }
+                self.each_rounds(|rounds| rounds.settle(&settled.round_id));
             }
             EventData::ModelRequest(request) => {
                 self.asked = Some((request.turn, request.step));
@@ -303,6 +298,7 @@ impl Fold {
         self.title = None;
         self.reviews = Reviews::default();
         self.failed_claims.clear();
+        self.rounds = Rounds::default();
         self.usage = None;
         self.totals = Totals::default();
         self.asked = None;
@@ -339,12 +335,10 @@ impl Fold {
         }
     }
 
-    fn branch(&mut self, branch: &DeliberationBranch) {
-        let rounds = self.open_turn.iter_mut().flat_map(|turn| &mut turn.rounds);
-        let mut of_branch = rounds.filter(|round| round.started.round_id == branch.round_id);
-        if let (Some(round), Some(child)) = (of_branch.next(), &branch.child_session_id) {
-            round.children.insert(branch.label.clone(), child.clone());
-        }
+    /// Those of the open turn and those that a person asked for: only the beginning of a round says whose it is.
+    fn each_rounds(&mut self, change: impl Fn(&mut Rounds)) {
+        let of_turn = self.open_turn.as_mut().map(|turn| &mut turn.rounds);
+        of_turn.into_iter().chain([&mut self.rounds]).for_each(change);
     }
 
     fn open_call(&mut self, id: &CallId) -> Option<&mut OpenCall> {

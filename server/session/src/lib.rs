@@ -15,6 +15,7 @@ pub mod surface;
 pub mod repair;
 pub mod review_stats;
 pub mod reviews;
+pub mod rounds;
 
 pub mod jsonl;
 pub mod store;

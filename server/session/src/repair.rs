@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use dsh_protocol::content::ContentBlock;
-use dsh_protocol::deliberation::{BranchOutcome, Cleanup};
 use dsh_protocol::event::{
     DeliberationSettled, EventData, InboxTarget, MessageOutcome, MessageOutcomeKind, Step,
     ToolResult, TurnEnded,
@@ -14,7 +13,8 @@ use dsh_protocol::tool::ToolError;
 use dsh_protocol::turn::TurnEnd;
 use dsh_protocol::workspace::ToolErrorCode;
 
-use crate::fold::{Fold, OpenCall, OpenRound, OpenTurn, Violation};
+use crate::fold::{Fold, OpenCall, OpenTurn, Violation};
+use crate::rounds::OpenRound;
 use crate::writer::{Draft, Writer};
 
 /// Closes the turn that a crash left open: its rounds come out as interrupted, each call without a
@@ -42,7 +42,7 @@ fn drafts(writer: &Writer) -> Vec<Draft> {
                 EventData::StepStart(Step { turn: turn.turn, step: turn.last_step + 1 }).into(),
             );
         }
-        drafts.extend(turn.rounds.iter().map(interrupted));
+        drafts.extend(turn.rounds.open().iter().map(interrupted));
         if let Some(step) = step {
             drafts.extend(turn.calls.iter().map(|call| outcome(turn, step, call)));
             drafts.push(EventData::StepEnd(Step { turn: turn.turn, step }).into());
@@ -58,28 +58,7 @@ fn drafts(writer: &Writer) -> Vec<Draft> {
 
 /// The end of a round whose branches a crash took along.
 fn interrupted(round: &OpenRound) -> Draft {
-    let outcomes = round.started.branches.iter().map(|branch| {
-        let child_session_id = round.children.get(&branch.label).cloned();
-        BranchOutcome {
-            label: branch.label.clone(),
-            role: branch.role,
-            history: branch.history,
-            route: branch.route.clone(),
-            capability: branch.capability.clone(),
-            stop_reason: "interrupted".to_owned(),
-            cleanup: match child_session_id {
-                Some(_) => Cleanup::Abandoned,
-                None => Cleanup::NotStarted,
-            },
-            child_session_id,
-            degraded: Vec::new(),
-            history_window: None,
-            packet: None,
-            dropped_refs: None,
-            diagnostic: Some("The server stopped before the round came out.".to_owned()),
-            usage: None,
-        }
-    });
+    let outcomes = round.started.branches.iter().map(|branch| round.interrupted(branch));
     let settled = DeliberationSettled {
         round_id: round.started.round_id.clone(),
         call_id: round.started.call_id.clone(),

@@ -15,11 +15,13 @@ use super::child::{Asking, Brief, Ended, Finished, NotStarted, Span};
 use super::config::NAME;
 use super::outcome::{Reason, Verdict};
 use super::round::Round;
-use super::{prompts, window};
+use super::{left, prompts, window};
 
 /// A branch that is about to run.
 pub(super) struct Branch {
     pub(super) round: Arc<Round>,
+    /// Its place in the round, counted from 1.
+    pub(super) number: usize,
     pub(super) request: BranchRequest,
     /// Cancels this branch.
     pub(super) cancel: CancellationToken,
@@ -112,7 +114,7 @@ impl Branch {
             }),
             route: Some(route),
             profile,
-            session_id: None,
+            session_id: Some(left::child_of(&self.round.id, self.number)),
         }))
     }
 

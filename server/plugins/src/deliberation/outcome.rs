@@ -27,6 +27,24 @@ pub(super) enum Reason {
 }
 
 impl Reason {
+    const ALL: [Self; 10] = [
+        Self::Aborted,
+        Self::Timeout,
+        Self::StartupError,
+        Self::InfrastructureError,
+        Self::NoCompletedStep,
+        Self::ProjectionImageLimit,
+        Self::ProjectionOverBudget,
+        Self::InvalidHistoryWindow,
+        Self::MissingStructuredResult,
+        Self::InvalidStructuredResult,
+    ];
+
+    /// The reason of a word of the log; `None` where it is a child's own.
+    pub(super) fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == word)
+    }
+
     fn as_str(self) -> &'static str {
         match self {
             Self::Aborted => "aborted",

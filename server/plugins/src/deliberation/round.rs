@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dsh_agent::agent::Agent;
+use dsh_agent::agent::{Agent, Notice};
 use dsh_agent::agents::Agents;
 use dsh_agent::files::FileSystem;
 use dsh_agent::host::Host;
@@ -10,6 +10,7 @@ use dsh_agent::sessions::Sessions;
 use dsh_agent::subagents::Subagents;
 use dsh_agent::tool::Caller;
 use dsh_agent::tools::Tools;
+use dsh_protocol::content::ContentBlock;
 use dsh_protocol::deliberation::{BranchOutcome, BranchPlan, BranchState, RoundBy};
 use dsh_protocol::event::{
     DeliberationBranch, DeliberationSettled, DeliberationStarted, EventData,
@@ -22,6 +23,7 @@ use super::arguments::Arguments;
 use super::branch::{self, Branch};
 use super::child::Span;
 use super::config::{Config, NAME};
+use super::outcome::rendered;
 
 /// What rounds and reviews work with.
 pub(super) struct Services {
@@ -43,6 +45,8 @@ pub(super) struct Round {
     /// The model's call; `None`: a person asked.
     pub(super) caller: Option<Caller>,
     pub(super) arguments: Arguments,
+    /// Whether its packets join the session's inbox.
+    pub(super) publish: bool,
 }
 
 impl Round {
@@ -64,6 +68,7 @@ impl Round {
             call_id: self.caller.as_ref().map(|caller| caller.call_id.clone()),
             by: if self.caller.is_some() { RoundBy::Model } else { RoundBy::User },
             goal: Some(self.arguments.goal.clone()),
+            publish: self.publish,
             branches: self.arguments.branches.iter().map(plan).collect(),
         })
     }
@@ -75,11 +80,12 @@ impl Round {
         cancels: Vec<CancellationToken>,
     ) -> Vec<BranchOutcome> {
         let branches = self.arguments.branches.clone();
-        let running: Vec<_> = branches
-            .iter()
+        let running: Vec<_> = (1..)
+            .zip(&branches)
             .zip(cancels)
-            .map(|(request, cancel)| {
-                let branch = Branch { round: Arc::clone(&self), request: request.clone(), cancel };
+            .map(|((number, request), cancel)| {
+                let (round, request) = (Arc::clone(&self), request.clone());
+                let branch = Branch { round, number, request, cancel };
                 tokio::spawn(branch.run())
             })
             .collect();
@@ -90,6 +96,8 @@ impl Round {
                 branch::broken(request)
             }));
         }
+        // Before it is settled: a crash in between loses no packet and tells nobody twice.
+        self.tell(&outcomes).await;
         self.record(EventData::DeliberationSettled(DeliberationSettled {
             round_id: self.id.clone(),
             call_id: self.caller.as_ref().map(|caller| caller.call_id.clone()),
@@ -116,6 +124,15 @@ impl Round {
             stop_reason,
         }))
         .await;
+    }
+
+    async fn tell(&self, outcomes: &[BranchOutcome]) {
+        let Some(notice) = self.publish.then(|| notice(&self.id, outcomes)).flatten() else {
+            return;
+        };
+        if let Err(error) = self.agent.inject(notice).await {
+            tracing::warn!(session = %self.agent.id(), %error, "{NAME}: a round's packets were not published");
+        }
     }
 
     /// A log that takes nothing more does not keep the branches from coming out.
@@ -151,6 +168,17 @@ impl Round {
     pub(super) fn debug(&self, line: impl FnOnce() -> String) {
         debug(&self.services.config, line);
     }
+}
+
+/// What the model is told of a round that a person published; nothing where nothing was handed in.
+pub(super) fn notice(id: &RoundId, outcomes: &[BranchOutcome]) -> Option<Notice> {
+    outcomes.iter().any(|outcome| outcome.packet.is_some()).then(|| Notice {
+        plugin: NAME.to_owned(),
+        form: Some("notice".to_owned()),
+        content: vec![ContentBlock::Text { text: rendered(outcomes) }],
+        once: Some(id.to_string()),
+        ..Notice::default()
+    })
 }
 
 /// Logs what is done, where the configuration wants it.

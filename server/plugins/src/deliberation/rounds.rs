@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use dsh_agent::agent::{Agent, CommandError, Notice};
+use dsh_agent::agent::{Agent, CommandError};
 use dsh_agent::deliberation::{Deliberation, ReviewError, RoundError, RoundRequest};
 use dsh_agent::tool::Caller;
-use dsh_protocol::content::ContentBlock;
 use dsh_protocol::deliberation::BranchOutcome;
 use dsh_protocol::ids::{ReviewId, RoundId};
 use dsh_session::store::BoxFuture;
@@ -16,9 +15,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::{self, Arguments};
-use super::config::NAME;
 use super::gate::Gate;
-use super::outcome::rendered;
 use super::review::Reviews;
 use super::round::{Round, Services};
 
@@ -77,22 +74,29 @@ impl Rounds {
         agent: Agent,
         caller: Option<Caller>,
         arguments: Arguments,
+        publish: bool,
     ) -> Result<Begun, CommandError> {
         let id = RoundId::from((self.services.host.new_id)());
         let labels: Vec<String> =
             arguments.branches.iter().map(|branch| branch.label.clone()).collect();
-        let services = Arc::clone(&self.services);
-        let round = Round { services, id: id.clone(), agent, caller, arguments };
-        round.agent.record(vec![round.started()]).await?;
         let cancel = CancellationToken::new();
         let branches: Vec<(String, CancellationToken)> =
             labels.into_iter().map(|label| (label, cancel.child_token())).collect();
         let cancels = branches.iter().map(|(_, cancel)| cancel.clone()).collect();
+        // Before it is logged: whoever takes the session over must not take it for one that was left.
         self.add(&id, Cancels { round: cancel.clone(), branches });
-        let (rounds, own) = (Arc::clone(self), id.clone());
+        let ended = Ended { rounds: Arc::clone(self), id: id.clone() };
+        let services = Arc::clone(&self.services);
+        let round = Round { services, id: id.clone(), agent, caller, arguments, publish };
+        let started = vec![round.started()];
+        match &round.caller {
+            Some(_) => round.agent.record(started).await?,
+            // No turn looks after it: whoever takes the session over must find it.
+            None => round.agent.record_on_disk(started).await?,
+        }
         let outcomes = tokio::spawn(async move {
             // Also when something in it breaks.
-            let _ended = Ended { rounds, id: own };
+            let _ended = ended;
             Arc::new(round).run(cancels).await
         });
         Ok(Begun { id, cancel, outcomes })
@@ -102,6 +106,10 @@ impl Rounds {
         let mut state = self.lock();
         state.running.insert(id.clone(), cancels);
         self.running.send_replace(state.running.len());
+    }
+
+    pub(super) fn is_running(&self, id: &RoundId) -> bool {
+        self.lock().running.contains_key(id)
     }
 
     /// Cancels every round and every review and waits until all have come out.
@@ -160,30 +168,8 @@ impl Rounds {
         if agent.log().read(|fold| fold.open_turn.is_some()) {
             return Err(RoundError::OpenTurn);
         }
-        let begun = self.begin(agent.clone(), None, arguments).await?;
-        Ok(if publish { published(agent, begun) } else { begun })
+        Ok(self.begin(agent, None, arguments, publish).await?)
     }
-}
-
-/// A round whose packets join the inbox when it has come out.
-fn published(agent: Agent, begun: Begun) -> Begun {
-    let Begun { id, cancel, outcomes } = begun;
-    let outcomes = tokio::spawn(async move {
-        let outcomes = outcomes.await.unwrap_or_default();
-        if outcomes.iter().any(|outcome| outcome.packet.is_some()) {
-            let notice = Notice {
-                plugin: NAME.to_owned(),
-                form: Some("notice".to_owned()),
-                content: vec![ContentBlock::Text { text: rendered(&outcomes) }],
-                ..Notice::default()
-            };
-            if let Err(error) = agent.inject(notice).await {
-                tracing::warn!(session = %agent.id(), %error, "{NAME}: a round's packets were not published");
-            }
-        }
-        outcomes
-    });
-    Begun { id, cancel, outcomes }
 }
 
 impl Deliberation for Rounds {

@@ -88,7 +88,7 @@ async fn deliberate(
         )
     });
     let arguments = read.map_err(|refusal| refused(refusal.into_message()))?;
-    let begun = rounds.begin(agent, Some(caller), arguments).await.map_err(|error| {
+    let begun = rounds.begin(agent, Some(caller), arguments, false).await.map_err(|error| {
         ToolFailure::new(ToolErrorCode::Aborted, format!("the round could not begin: {error}"))
     })?;
     // A call that nobody waits for any more takes its round along.

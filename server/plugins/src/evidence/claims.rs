@@ -1,6 +1,7 @@
 //! The claims that a text makes about files: places, what is quoted from them, and what is said to be there.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use super::beside::{self, Item, ItemKind};
 use super::fences;
@@ -163,7 +164,7 @@ fn items(paragraph: &str) -> Vec<Item> {
     items
 }
 
-fn item_of_place(place: Place<'_>, range: std::ops::Range<usize>, rest: Option<Quote>) -> Item {
+fn item_of_place(place: Place<'_>, range: Range<usize>, rest: Option<Quote>) -> Item {
     let Place { path, lines, is_sure, .. } = place;
     Item { kind: ItemKind::Place { path, is_sure, lines, rest }, range }
 }
@@ -172,8 +173,8 @@ fn of_code(paragraph: &str, piece: &Piece<'_>, items: &mut Vec<Item>) {
     let text = piece.text;
     let token = text.split_whitespace().next().unwrap_or_default();
     if let Some(mut place) = place(text).filter(|place| place.rest.is_empty()) {
-        add_lines_in_words(paragraph, piece, &mut place);
-        items.push(item_of_place(place, piece.range.clone(), None));
+        let range = add_lines_in_words(paragraph, &piece.range, &mut place);
+        items.push(item_of_place(place, range, None));
         return;
     }
     if let Some(place) = place(token).filter(|place| !place.lines.is_empty()) {
@@ -253,8 +254,7 @@ fn of_word(paragraph: &str, piece: &Piece<'_>, items: &mut Vec<Item>) {
     }
     let Some(mut place) = place(token) else { return };
     let range = start..start + token.len();
-    let here = Piece { kind: PieceKind::Word, text: token, range: range.clone() };
-    add_lines_in_words(paragraph, &here, &mut place);
+    let range = add_lines_in_words(paragraph, &range, &mut place);
     if place.lines.is_empty() && !place.path.contains('/') && !is_plain_name(&place.path) {
         return;
     }
@@ -272,19 +272,28 @@ fn is_plain_name(path: &str) -> bool {
     !is_product && !words::is_ambiguous(extension)
 }
 
-/// Takes the lines of `a.rs (line 10)` and of `line 10 of a.rs`.
-fn add_lines_in_words(paragraph: &str, piece: &Piece<'_>, place: &mut Place<'_>) {
+/// Takes the lines of `a.rs (line 10)` and of `line 10 of a.rs`. Returns where the place stands with the words that
+/// are behind it: what comes next is beside them.
+fn add_lines_in_words(
+    paragraph: &str,
+    range: &Range<usize>,
+    place: &mut Place<'_>,
+) -> Range<usize> {
     const FAR: usize = 40;
     if !place.lines.is_empty() {
-        return;
+        return range.clone();
     }
-    let mut start = piece.range.start.saturating_sub(FAR);
+    let mut start = range.start.saturating_sub(FAR);
     while !paragraph.is_char_boundary(start) {
         start += 1;
     }
-    let lines = lines_in_words(&paragraph[piece.range.end..])
-        .or_else(|| lines_before(&paragraph[start..piece.range.start]));
+    let behind = lines_in_words(&paragraph[range.end..]);
+    let lines = match behind {
+        Some((lines, _)) => Some(lines),
+        None => lines_before(&paragraph[start..range.start]),
+    };
     place.lines.extend(lines);
     // `x.ts, line 3` is a file, whatever `x.ts` alone would be.
     place.is_sure |= lines.is_some() && !place.path.contains("...");
+    range.start..range.end + behind.map_or(0, |(_, length)| length)
 }

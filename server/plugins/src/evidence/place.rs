@@ -153,23 +153,26 @@ impl Cursor<'_> {
     }
 }
 
-/// The lines of `line 10`, `lines 10 to 20`, `L10` at the start of a text; what is around a line is no claim.
-pub(super) fn lines_in_words(text: &str) -> Option<Lines> {
-    let text = text.trim_start_matches([' ', ',', '(', ')', '`', '*', ']', '\n']);
-    let text =
-        ["at ", "on ", "in "].iter().find_map(|word| text.strip_prefix(word)).unwrap_or(text);
-    let words = ["lines ", "line ", "Lines ", "Line ", "L"];
-    let behind = words.iter().find_map(|word| text.strip_prefix(word))?;
+/// The lines of `line 10`, `lines 10 to 20`, `L10` at the start of a text, and how many of its bytes say so; what is
+/// around a line is no claim.
+pub(super) fn lines_in_words(text: &str) -> Option<(Lines, usize)> {
+    let words = text.trim_start_matches([' ', ',', '(', ')', '`', '*', ']', '\n']);
+    let words =
+        ["at ", "on ", "in "].iter().find_map(|word| words.strip_prefix(word)).unwrap_or(words);
+    let prefixes = ["lines ", "line ", "Lines ", "Line ", "L"];
+    let behind = prefixes.iter().find_map(|prefix| words.strip_prefix(prefix))?;
     let mut cursor = Cursor(behind);
-    let first = cursor.range()?;
-    if first.first != first.last {
-        return Some(first);
+    let mut lines = cursor.range()?;
+    if lines.first == lines.last {
+        let joined = [" to ", " through ", " - ", " \u{2013} "]
+            .iter()
+            .find_map(|word| cursor.0.strip_prefix(word));
+        let mut to = Cursor(joined.unwrap_or_default());
+        if let Some(last) = to.number().filter(|last| *last >= lines.first) {
+            (lines.last, cursor) = (last, to);
+        }
     }
-    let joined = [" to ", " through ", " - ", " \u{2013} "]
-        .iter()
-        .find_map(|word| cursor.0.strip_prefix(word));
-    let last = joined.and_then(|rest| Cursor(rest).number()).filter(|last| *last >= first.first);
-    Some(Lines { first: first.first, last: last.unwrap_or(first.last) })
+    Some((lines, text.len() - cursor.0.len()))
 }
 
 /// The lines of `line 10 of ` at the end of a text.
@@ -337,10 +340,15 @@ mod tests {
     #[test]
     fn lines_are_read_from_words() {
         let both = |lines: Option<Lines>| lines.map(|lines| (lines.first, lines.last));
-        assert_eq!(both(lines_in_words(" (line 10)")), Some((10, 10)));
-        assert_eq!(both(lines_in_words(", lines 10\u{2013}20)")), Some((10, 20)));
-        assert_eq!(both(lines_in_words(" at line 10 to 20")), Some((10, 20)));
-        assert_eq!(both(lines_in_words(" around line 10")), None);
+        let read = |text: &str| {
+            let (lines, length) = lines_in_words(text)?;
+            Some((lines.first, lines.last, text[length..].to_owned()))
+        };
+        assert_eq!(read(" (line 10)"), Some((10, 10, ")".to_owned())));
+        assert_eq!(read(", lines 10\u{2013}20)"), Some((10, 20, ")".to_owned())));
+        assert_eq!(read(" at line 10 to 20: x"), Some((10, 20, ": x".to_owned())));
+        assert_eq!(read(", line 10 to the end"), Some((10, 10, " to the end".to_owned())));
+        assert_eq!(read(" around line 10"), None);
         assert_eq!(both(lines_before("on line 10 of ")), Some((10, 10)));
         assert_eq!(both(lines_before("lines 3-4 in `")), Some((3, 4)));
         assert_eq!(both(lines_before("10 of ")), None);

@@ -119,14 +119,14 @@ fn balance(fold: &Fold, event: &Event) -> Result<(), String> {
             let open_turn = fold.open_turn.as_ref().map(|open| open.turn);
             fold.reviews.check(&event.data, fold.turns.len() as u64, open_turn)
         }
+        EventData::DeliberationStarted(_)
+        | EventData::DeliberationBranch(_)
+        | EventData::DeliberationSettled(_) => fold.rounds.check(&event.data),
         EventData::UserMessage(_)
         | EventData::EndSeed(_)
         | EventData::SessionTitle(_)
         | EventData::SessionModel(_)
         | EventData::MessageOutcome(_)
-        | EventData::DeliberationStarted(_)
-        | EventData::DeliberationBranch(_)
-        | EventData::DeliberationSettled(_)
         | EventData::SubagentDescriptor(_)
         | EventData::Unknown(_) => Ok(()),
     }
