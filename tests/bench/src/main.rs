@@ -1,8 +1,8 @@
 //! Measures the program beside a floor: the thinnest relay that could do the same, with no product in it.
 //!
-//! Usage: `cargo run --release -p dsh-bench -- [RUNS [long | evidence]]`. Build `dsh-ls` in release mode first. Figures
+//! Usage: `cargo run --release -p dsh-bench -- [RUNS [long | evidence | branches]]`. Build `dsh-ls` in release mode first. Figures
 //! are medians over the runs; read ratios to the floor, not absolute numbers. `long` adds what is measured
-//! once; `evidence` measures the checks of answers alone.
+//! once; `evidence` measures the checks of answers alone, `branches` how soon branches of rounds are heard of.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ mod client;
 mod evidence;
 mod long;
 mod model;
+mod rounds;
 mod scenarios;
 mod turns;
 
@@ -32,10 +33,16 @@ fn main() -> anyhow::Result<()> {
     let floor = Subject::Floor(program(folder, "dsh-floor")?);
     let mut out = std::io::stdout().lock();
     writeln!(out, "{:46} {:>12} {:>12}", "", "dsh-ls", "floor")?;
+    let what = std::env::args().nth(2).unwrap_or_default();
+    let empty = tempfile::tempdir()?;
+    if what == "branches" {
+        let heard = medians(runs, || rounds::run(&product, empty.path()))?;
+        return print(&mut out, &heard, None);
+    }
     let cited = tempfile::tempdir()?;
     evidence::workspace(cited.path())?;
     let checks = medians(runs, || evidence::run(&product, cited.path()))?;
-    if std::env::args().nth(2).is_some_and(|what| what == "evidence") {
+    if what == "evidence" {
         return print(&mut out, &checks, None);
     }
     let beside = |runs, scenario: fn(&Subject) -> anyhow::Result<Figures>| {
@@ -47,7 +54,8 @@ fn main() -> anyhow::Result<()> {
     turns::workspace(folder.path())?;
     print(&mut out, &medians(runs, || turns::run(&product, folder.path()))?, None)?;
     print(&mut out, &checks, None)?;
-    if std::env::args().nth(2).is_some_and(|what| what == "long") {
+    print(&mut out, &medians(runs, || rounds::run(&product, empty.path()))?, None)?;
+    if what == "long" {
         let (ours, bare) = beside(1, long::million)?;
         print(&mut out, &ours, Some(&bare))?;
         print(&mut out, &long::unread(&product)?, None)?;

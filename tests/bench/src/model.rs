@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -31,6 +32,8 @@ pub(crate) struct Model {
     pub(crate) url: String,
     /// The moment that delta times count from.
     pub(crate) epoch: Instant,
+    /// When the last byte of each answer was written.
+    written: Arc<Mutex<Vec<Instant>>>,
 }
 
 impl Model {
@@ -39,6 +42,8 @@ impl Model {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let url = format!("http://{}", listener.local_addr()?);
         let epoch = Instant::now();
+        let written: Arc<Mutex<Vec<Instant>>> = Arc::default();
+        let whole = Arc::clone(&written);
         std::thread::spawn(move || {
             let mut answers = answers.into_iter();
             let mut last = None;
@@ -46,14 +51,24 @@ impl Model {
                 let next = answers.next().or(last);
                 last = next;
                 // A client that goes away in mid-answer is what some scenarios are about.
-                let _ = next.map(|answer| serve(&stream, answer, epoch));
+                let _ = next.map(|answer| serve(&stream, answer, epoch, &whole));
             }
         });
-        Ok(Self { url, epoch })
+        Ok(Self { url, epoch, written })
+    }
+
+    /// When the last byte of each answer was written, in the order of the requests.
+    pub(crate) fn written(&self) -> Vec<Instant> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-fn serve(stream: &TcpStream, answer: Answer, epoch: Instant) -> std::io::Result<()> {
+fn serve(
+    stream: &TcpStream,
+    answer: Answer,
+    epoch: Instant,
+    written: &Mutex<Vec<Instant>>,
+) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     read_request(stream)?;
     let mut out = BufWriter::new(stream);
@@ -79,6 +94,8 @@ fn serve(stream: &TcpStream, answer: Answer, epoch: Instant) -> std::io::Result<
     };
     let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": reason }] });
     write!(out, "data: {end}\n\ndata: [DONE]\n\n")?;
+    // Before they go: whoever reads them may look at once.
+    written.lock().unwrap_or_else(PoisonError::into_inner).push(Instant::now());
     out.flush()
 }
 
