@@ -7,6 +7,9 @@
 ---| "parent" # The agent that started this one.
 ---| "disposed" # The session was closed or the server ended.
 
+--- Names work that an agent gave to a child in the background. The child's message has the same name.
+---@alias dsh.ActivationId string
+
 --- The word `append`.
 ---@alias dsh.AppendTag
 ---| "append" # Adds a message at the end.
@@ -1003,6 +1006,38 @@
 --- Whether a reader that does not know the type may pass over it.
 ---@field ignorable? boolean
 
+--- The agent gave work to a child in the background.
+---@class (exact) dsh.Event.SubagentActivated
+---@field type "subagent/activated"
+--- Place in the log, from 0 without gaps.
+---@field seq integer
+--- Epoch milliseconds.
+---@field time integer
+--- What happened.
+---@field data dsh.SubagentActivated
+--- How it changes what the model sees; on surface events only.
+---@field surfaceOp? dsh.SurfaceOp
+--- The events that this one was made from.
+---@field sourceEventSeqs? integer[]
+--- Whether a reader that does not know the type may pass over it.
+---@field ignorable? boolean
+
+--- Work that a child had in the background came out, and the agent has been told.
+---@class (exact) dsh.Event.SubagentSettled
+---@field type "subagent/settled"
+--- Place in the log, from 0 without gaps.
+---@field seq integer
+--- Epoch milliseconds.
+---@field time integer
+--- What happened.
+---@field data dsh.SubagentSettled
+--- How it changes what the model sees; on surface events only.
+---@field surfaceOp? dsh.SurfaceOp
+--- The events that this one was made from.
+---@field sourceEventSeqs? integer[]
+--- Whether a reader that does not know the type may pass over it.
+---@field ignorable? boolean
+
 --- The claims of an answer were checked against the workspace.
 ---@class (exact) dsh.Event.EvidenceChecked
 ---@field type "evidence/checked"
@@ -1065,6 +1100,8 @@
 ---| dsh.Event.ReviewSettled
 ---| dsh.Event.ReviewItem
 ---| dsh.Event.SubagentDescriptor
+---| dsh.Event.SubagentActivated
+---| dsh.Event.SubagentSettled
 ---| dsh.Event.EvidenceChecked
 ---| dsh.Event.EvidenceItem
 
@@ -2261,6 +2298,17 @@
 ---| "max-tokens" # Its answer was cut at the model's limit.
 ---| "refusal" # A hook refused its input.
 
+--- Payload of `subagent/activated`. It is in the log before the child hears of it.
+---@class (exact) dsh.SubagentActivated
+--- Names the work.
+---@field activationId dsh.ActivationId
+--- The child's session, which may be there only a moment later.
+---@field childSessionId dsh.SessionId
+--- A short name for people.
+---@field label? string
+--- The tool call that gave it.
+---@field callId? dsh.CallId
+
 --- Payload of `subagent/descriptor`.
 ---@class (exact) dsh.SubagentDescriptor
 --- The version of this payload: 2.
@@ -2304,6 +2352,16 @@
 --- How long a subagent works.
 ---@alias dsh.SubagentMode
 ---| "one-shot" # One turn.
+---| "continuable" # Whatever its parent sends it.
+
+--- Payload of `subagent/settled`.
+---@class (exact) dsh.SubagentSettled
+--- The work.
+---@field activationId dsh.ActivationId
+--- The child's session.
+---@field childSessionId dsh.SessionId
+--- How it came out.
+---@field stopReason dsh.StopReason
 
 --- Params of `subagent/started`.
 ---@class (exact) dsh.SubagentStarted
@@ -2388,6 +2446,11 @@
 ---| "SEARCH_INVALID_PATTERN" # The regular expression or glob is not valid.
 ---| "SEARCH_FAILED" # The search could not run.
 ---| "SUBAGENT_FAILED" # A subagent could not be started, or stopped before it was done.
+---| "CONTINUATION_UNAVAILABLE" # Subagents cannot be left to work in the background now, or another process runs this one.
+---| "PERSISTENCE_UNAVAILABLE" # A subagent's log cannot be read or written now.
+---| "UNAUTHORIZED" # The caller has no such subagent.
+---| "NOT_RESUMABLE" # The subagent takes no more work: it was started for one task, or its log is gone or damaged.
+---| "SUBAGENT_LIMIT" # As many subagents work in the background as may.
 ---| "TOOL_TIMEOUT" # The tool's deadline passed before it had a result.
 ---| "ABORTED" # The call was cancelled while it ran.
 ---| "ABORTED_BEFORE_DISPATCH" # The call was cancelled before it started.
@@ -2708,6 +2771,10 @@
 ---@field ["review/item"] dsh.ReviewItemChanged
 --- The session is a subagent's: how it was started. The last one counts.
 ---@field ["subagent/descriptor"] dsh.SubagentDescriptor
+--- The agent gave work to a child in the background.
+---@field ["subagent/activated"] dsh.SubagentActivated
+--- Work that a child had in the background came out, and the agent has been told.
+---@field ["subagent/settled"] dsh.SubagentSettled
 --- The claims of an answer were checked against the workspace.
 ---@field ["evidence/checked"] dsh.EvidenceChecked
 --- A person said something of a claim that does not hold. The last one counts.
@@ -2756,7 +2823,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "ab0a48de989ec48240982c90629cef9e96de73bcc29bb4a129566dfd2ac17dce",
+  schema_hash = "54e738487dd85f2d8d9bfa56e1bb2767f30ae829f2f745d1f8a770f7733c4a19",
   methods = {
     "initialize",
     "shutdown",
@@ -2838,6 +2905,8 @@ return {
     "review/settled",
     "review/item",
     "subagent/descriptor",
+    "subagent/activated",
+    "subagent/settled",
     "evidence/checked",
     "evidence/item",
   },

@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "ab0a48de989ec48240982c90629cef9e96de73bcc29bb4a129566dfd2ac17dce";
+export const SCHEMA_HASH = "54e738487dd85f2d8d9bfa56e1bb2767f30ae829f2f745d1f8a770f7733c4a19";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -168,6 +168,10 @@ export interface Events {
   "review/item": ReviewItemChanged;
   /** The session is a subagent's: how it was started. The last one counts. */
   "subagent/descriptor": SubagentDescriptor;
+  /** The agent gave work to a child in the background. */
+  "subagent/activated": SubagentActivated;
+  /** Work that a child had in the background came out, and the agent has been told. */
+  "subagent/settled": SubagentSettled;
   /** The claims of an answer were checked against the workspace. */
   "evidence/checked": EvidenceChecked;
   /** A person said something of a claim that does not hold. The last one counts. */
@@ -182,6 +186,9 @@ export type AbortReason =
   | "parent"
   /** The session was closed or the server ended. */
   | "disposed";
+
+/** Names work that an agent gave to a child in the background. The child's message has the same name. */
+export type ActivationId = string;
 
 /** The word `append`. */
 export type AppendTag =
@@ -1241,6 +1248,38 @@ export type Event =
     time: number;
     /** What happened. */
     data: SubagentDescriptor;
+    /** How it changes what the model sees; on surface events only. */
+    surfaceOp?: SurfaceOp;
+    /** The events that this one was made from. */
+    sourceEventSeqs?: number[];
+    /** Whether a reader that does not know the type may pass over it. */
+    ignorable?: boolean;
+  }
+  /** The agent gave work to a child in the background. */
+  | {
+    type: "subagent/activated";
+    /** Place in the log, from 0 without gaps. */
+    seq: number;
+    /** Epoch milliseconds. */
+    time: number;
+    /** What happened. */
+    data: SubagentActivated;
+    /** How it changes what the model sees; on surface events only. */
+    surfaceOp?: SurfaceOp;
+    /** The events that this one was made from. */
+    sourceEventSeqs?: number[];
+    /** Whether a reader that does not know the type may pass over it. */
+    ignorable?: boolean;
+  }
+  /** Work that a child had in the background came out, and the agent has been told. */
+  | {
+    type: "subagent/settled";
+    /** Place in the log, from 0 without gaps. */
+    seq: number;
+    /** Epoch milliseconds. */
+    time: number;
+    /** What happened. */
+    data: SubagentSettled;
     /** How it changes what the model sees; on surface events only. */
     surfaceOp?: SurfaceOp;
     /** The events that this one was made from. */
@@ -2648,6 +2687,18 @@ export type StopReason =
   /** A hook refused its input. */
   | "refusal";
 
+/** Payload of `subagent/activated`. It is in the log before the child hears of it. */
+export interface SubagentActivated {
+  /** Names the work. */
+  activationId: ActivationId;
+  /** The child's session, which may be there only a moment later. */
+  childSessionId: SessionId;
+  /** A short name for people. */
+  label?: string;
+  /** The tool call that gave it. */
+  callId?: CallId;
+}
+
 /** Payload of `subagent/descriptor`. */
 export interface SubagentDescriptor {
   /** The version of this payload: 2. */
@@ -2693,7 +2744,19 @@ export interface SubagentFinished {
 /** How long a subagent works. */
 export type SubagentMode =
   /** One turn. */
-  | "one-shot";
+  | "one-shot"
+  /** Whatever its parent sends it. */
+  | "continuable";
+
+/** Payload of `subagent/settled`. */
+export interface SubagentSettled {
+  /** The work. */
+  activationId: ActivationId;
+  /** The child's session. */
+  childSessionId: SessionId;
+  /** How it came out. */
+  stopReason: StopReason;
+}
 
 /** Params of `subagent/started`. */
 export interface SubagentStarted {
@@ -2803,6 +2866,16 @@ export type ToolErrorCode =
   | "SEARCH_FAILED"
   /** A subagent could not be started, or stopped before it was done. */
   | "SUBAGENT_FAILED"
+  /** Subagents cannot be left to work in the background now, or another process runs this one. */
+  | "CONTINUATION_UNAVAILABLE"
+  /** A subagent's log cannot be read or written now. */
+  | "PERSISTENCE_UNAVAILABLE"
+  /** The caller has no such subagent. */
+  | "UNAUTHORIZED"
+  /** The subagent takes no more work: it was started for one task, or its log is gone or damaged. */
+  | "NOT_RESUMABLE"
+  /** As many subagents work in the background as may. */
+  | "SUBAGENT_LIMIT"
   /** The tool's deadline passed before it had a result. */
   | "TOOL_TIMEOUT"
   /** The call was cancelled while it ran. */

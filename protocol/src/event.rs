@@ -199,6 +199,10 @@ events! {
     "review/item" ReviewItemChanged(ReviewItemChanged);
     /// The session is a subagent's: how it was started. The last one counts.
     "subagent/descriptor" SubagentDescriptor(SubagentDescriptor);
+    /// The agent gave work to a child in the background.
+    "subagent/activated" SubagentActivated(SubagentActivated);
+    /// Work that a child had in the background came out, and the agent has been told.
+    "subagent/settled" SubagentSettled(SubagentSettled);
     /// The claims of an answer were checked against the workspace.
     "evidence/checked" EvidenceChecked(EvidenceChecked);
     /// A person said something of a claim that does not hold. The last one counts.
@@ -231,6 +235,8 @@ impl EventData {
                 | Self::ModelRetryStarted(_)
                 | Self::SessionModel(_)
                 | Self::SubagentDescriptor(_)
+                | Self::SubagentActivated(_)
+                | Self::SubagentSettled(_)
         )
     }
 }

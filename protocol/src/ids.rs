@@ -50,6 +50,8 @@ ids! {
     RoundId
     /// Names a review. Its child agent's session has the same name.
     ReviewId
+    /// Names work that an agent gave to a child in the background. The child's message has the same name.
+    ActivationId
 }
 
 impl SessionId {

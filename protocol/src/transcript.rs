@@ -96,6 +96,8 @@ impl Transcript {
             | EventData::ReviewSettled(_)
             | EventData::ReviewItemChanged(_)
             | EventData::SubagentDescriptor(_)
+            | EventData::SubagentActivated(_)
+            | EventData::SubagentSettled(_)
             | EventData::Unknown(_) => {}
         }
     }

@@ -211,6 +211,16 @@ pub enum ToolErrorCode {
     SearchFailed,
     /// A subagent could not be started, or stopped before it was done.
     SubagentFailed,
+    /// Subagents cannot be left to work in the background now, or another process runs this one.
+    ContinuationUnavailable,
+    /// A subagent's log cannot be read or written now.
+    PersistenceUnavailable,
+    /// The caller has no such subagent.
+    Unauthorized,
+    /// The subagent takes no more work: it was started for one task, or its log is gone or damaged.
+    NotResumable,
+    /// As many subagents work in the background as may.
+    SubagentLimit,
     /// The tool's deadline passed before it had a result.
     ToolTimeout,
     /// The call was cancelled while it ran.

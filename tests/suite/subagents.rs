@@ -6,6 +6,7 @@ use dsh_tests::client::Client;
 use dsh_tests::world::{World, until};
 use serde_json::{Value, json};
 
+mod background;
 mod contract;
 
 fn say(text: &str) -> Answer {

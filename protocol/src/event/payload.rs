@@ -9,11 +9,11 @@ use serde_json::Value;
 use crate::content::{Chunk, ModelFailure, Usage};
 use crate::deliberation::{BranchOutcome, BranchPlan, BranchState, PacketItem, RoundBy};
 use crate::evidence::EvidenceFailure;
-use crate::ids::{CallId, MessageId, ReviewId, RoundId, SessionId};
+use crate::ids::{ActivationId, CallId, MessageId, ReviewId, RoundId, SessionId};
 use crate::message::Message;
 use crate::review::{ReleaseReason, ReviewBy, ReviewItemState, ReviewReason, ReviewStatus};
 use crate::session::Header;
-use crate::subagent::ToolFilter;
+use crate::subagent::{StopReason, ToolFilter};
 use crate::tool::ToolError;
 use crate::turn::TurnEnd;
 
@@ -191,6 +191,8 @@ pub struct ModelRetryStarted {
 pub enum SubagentMode {
     /// One turn.
     OneShot,
+    /// Whatever its parent sends it.
+    Continuable,
 }
 
 /// Payload of `subagent/descriptor`.
@@ -227,6 +229,34 @@ pub struct SubagentDescriptor {
 impl SubagentDescriptor {
     /// The only version of the payload.
     pub const VERSION: u32 = 2;
+}
+
+/// Payload of `subagent/activated`. It is in the log before the child hears of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentActivated {
+    /// Names the work.
+    pub activation_id: ActivationId,
+    /// The child's session, which may be there only a moment later.
+    pub child_session_id: SessionId,
+    /// A short name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The tool call that gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<CallId>,
+}
+
+/// Payload of `subagent/settled`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentSettled {
+    /// The work.
+    pub activation_id: ActivationId,
+    /// The child's session.
+    pub child_session_id: SessionId,
+    /// How it came out.
+    pub stop_reason: StopReason,
 }
 
 /// Payload of `session/title`.

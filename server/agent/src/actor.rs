@@ -26,6 +26,7 @@ use crate::agents::session_info;
 use crate::turn::{Turn, TurnCancel};
 
 mod left;
+mod tell;
 
 /// How many commands may wait for the task.
 const COMMANDS: usize = 64;
@@ -44,6 +45,8 @@ struct Actor {
     turn: Option<RunningTurn>,
     /// Whether this process holds the right to append.
     leased: bool,
+    /// How many turns in a row nobody but a plugin has asked for.
+    woken: u32,
     /// Whether this agent has sent a request yet, so that the first one logs its header.
     resumed: bool,
 }
@@ -72,6 +75,7 @@ pub(crate) fn start(shared: Arc<Shared>, writer: Writer, first: Vec<EventData>) 
         status,
         turn: None,
         leased: false,
+        woken: 0,
         resumed: true,
     };
     tokio::spawn(actor.run(inbox, first));
@@ -89,6 +93,7 @@ fn is_left_open(fold: &Fold) -> bool {
     fold.open_turn.is_some()
         || fold.reviews.open().next().is_some()
         || !fold.rounds.open().is_empty()
+        || !fold.activations.open().is_empty()
 }
 
 /// What a session without a running turn is doing.
@@ -143,12 +148,17 @@ impl Actor {
     async fn handle(&mut self, command: Command) {
         match command {
             Command::Prompt { prompt, reply } => {
+                self.woken = 0;
                 let received = self.prompt(prompt, Source::User).await;
                 self.answer_on_disk(received, reply);
             }
             Command::Notice { notice, reply } => {
                 let source = notice.source();
                 let received = self.prompt(injected(notice), source).await;
+                self.answer_on_disk(received, reply);
+            }
+            Command::Tell { notice, wakes, reply } => {
+                let received = self.tell(notice, wakes).await;
                 self.answer_on_disk(received, reply);
             }
             Command::Cancel { cancel, reply } => {

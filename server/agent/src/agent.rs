@@ -32,6 +32,7 @@ pub(crate) enum Command {
     Cancel { cancel: Cancel, reply: oneshot::Sender<Result<Cancelled, CommandError>> },
     Note { data: EventData, reply: oneshot::Sender<Result<(), CommandError>> },
     Notice { notice: Notice, reply: oneshot::Sender<Result<Receipt, CommandError>> },
+    Tell { notice: Notice, wakes: bool, reply: oneshot::Sender<Result<Receipt, CommandError>> },
     Record { data: Vec<EventData>, reply: oneshot::Sender<Result<(), CommandError>> },
     RecordOnDisk { data: Vec<EventData>, reply: oneshot::Sender<Result<(), CommandError>> },
     Refresh { reply: oneshot::Sender<()> },
@@ -171,6 +172,13 @@ impl Agent {
     /// Adds a plugin's message to the next step, which it wakes nobody for. It is on disk when this returns.
     pub async fn inject(&self, notice: Notice) -> Result<Receipt, CommandError> {
         self.ask(|reply| Command::Notice { notice, reply }).await?
+    }
+
+    /// Tells the model of something that has happened: in the turn that runs, else in a turn of its own if it
+    /// `wakes` the agent, which rests after a turn that went well. Otherwise the message waits for the next turn. It
+    /// is on disk when this returns.
+    pub async fn tell(&self, notice: Notice, wakes: bool) -> Result<Receipt, CommandError> {
+        self.ask(|reply| Command::Tell { notice, wakes, reply }).await?
     }
 
     /// Stops the running turn and drops what is queued.

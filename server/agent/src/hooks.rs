@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dsh_kernel::hooks::{Declaration, Observe, Serial, Waterfall};
-use dsh_protocol::event::{DeliberationSettled, EventData, ReviewSettled};
+use dsh_protocol::event::{DeliberationSettled, EventData, ReviewSettled, SubagentSettled};
 use dsh_protocol::ids::{CallId, ModelId, SessionId};
 use dsh_protocol::message::Message;
+use dsh_session::activations::Activation;
 use dsh_session::reviews::Review;
 use dsh_session::rounds::OpenRound;
 use serde_json::Value;
@@ -46,6 +47,13 @@ pub const ROUND_LEFT: Serial<RoundLeft, RoundAdopted> = Serial::new(
      Everything said of `agent/review-left` holds.",
 );
 
+/// Asked what came of work that a child had in the background when its process was left.
+pub const ACTIVATION_LEFT: Serial<ActivationLeft, ActivationAdopted> = Serial::new(
+    "agent/activation-left",
+    "When a session is taken over and its log holds work of a child in the background that has not come out. \
+     Everything said of `agent/review-left` holds.",
+);
+
 /// Stands around each model's tool call that runs.
 pub const EXECUTE: Waterfall<ToolCalled, ToolOutcome> = Waterfall::new(
     "tools/execute",
@@ -74,6 +82,7 @@ pub const HOOKS: &[Declaration] = &[
     TURN_STOPPING.declaration(),
     REVIEW_LEFT.declaration(),
     ROUND_LEFT.declaration(),
+    ACTIVATION_LEFT.declaration(),
     EXECUTE.declaration(),
     PRE_EXECUTE.declaration(),
     RESULT.declaration(),
@@ -213,6 +222,25 @@ pub struct RoundLeft {
 pub struct RoundAdopted {
     /// How it comes out.
     pub settled: DeliberationSettled,
+    /// What the model is told of it, with its next turn.
+    pub notice: Option<Notice>,
+}
+
+/// Work of a child that has not come out, in a session that was just taken over.
+pub struct ActivationLeft {
+    /// The session.
+    pub session_id: SessionId,
+    /// The work.
+    pub activation: Activation,
+    /// What the child is called.
+    pub label: Option<String>,
+}
+
+/// What came of work that was left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActivationAdopted {
+    /// How it comes out.
+    pub settled: SubagentSettled,
     /// What the model is told of it, with its next turn.
     pub notice: Option<Notice>,
 }

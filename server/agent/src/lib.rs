@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod agents;
+pub mod background;
 pub mod hooks;
 pub mod request;
 pub mod setup;

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use dsh_protocol::event::SubagentMode;
 use dsh_protocol::subagent::ToolFilter;
 use dsh_session::log::Log;
 
 use crate::prompt::Section;
+use crate::subagents::in_process::delegation;
 use crate::tool::{Tool, Viewer};
 
 /// What sets one agent apart. The agent of a session that a person began has nothing of it.
@@ -33,8 +35,11 @@ impl Setup {
         let Some(descriptor) = log.read(|fold| fold.descriptor.clone()) else {
             return Self { depth, ..Self::default() };
         };
+        // One that takes more work is told of its place as it was.
+        let goes_on = descriptor.mode == SubagentMode::Continuable;
         Self {
             depth,
+            sections: goes_on.then(delegation).into_iter().collect(),
             tool_filter: descriptor.tool_filter.clone().unwrap_or_default(),
             persona: descriptor.persona.clone(),
             max_tokens: descriptor.max_tokens,

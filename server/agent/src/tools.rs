@@ -294,7 +294,12 @@ fn error_name(code: ToolErrorCode) -> &'static str {
         | ToolErrorCode::FsSandboxDenied
         | ToolErrorCode::FsSecretDenied
         | ToolErrorCode::FsIoError => "FsError",
-        ToolErrorCode::SubagentFailed => "SubagentError",
+        ToolErrorCode::SubagentFailed
+        | ToolErrorCode::ContinuationUnavailable
+        | ToolErrorCode::PersistenceUnavailable
+        | ToolErrorCode::Unauthorized
+        | ToolErrorCode::NotResumable
+        | ToolErrorCode::SubagentLimit => "SubagentError",
         ToolErrorCode::SearchInvalidPattern | ToolErrorCode::SearchFailed => "SearchError",
         ToolErrorCode::ToolTimeout
         | ToolErrorCode::Aborted

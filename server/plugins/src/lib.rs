@@ -19,6 +19,7 @@ mod openai;
 mod replay;
 mod session_store;
 mod sessions;
+mod subagent_controls;
 mod subagent_fork;
 mod subagent_spawn;
 mod subagents;
@@ -52,6 +53,7 @@ pub const PLUGINS: &[Plugin] = &[
     replay::PLUGIN,
     session_store::PLUGIN,
     sessions::PLUGIN,
+    subagent_controls::PLUGIN,
     subagent_fork::PLUGIN,
     subagent_spawn::PLUGIN,
     subagents::PLUGIN,

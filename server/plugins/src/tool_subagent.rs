@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use dsh_agent::background::{BACKGROUND, Background, Given};
 use dsh_agent::subagents::error::StartError as Refused;
 use dsh_agent::subagents::provider::Capability;
 use dsh_agent::subagents::request::{Route, StartRequest};
@@ -14,6 +15,7 @@ use dsh_kernel::Context;
 use dsh_kernel::config::{ConfigProblem, ConfigSpec};
 use dsh_kernel::plugin::{Plugin, StartError, read_config};
 use dsh_protocol::content::ContentBlock;
+use dsh_protocol::event::SubagentMode;
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::subagent::{StopReason, ToolFilter};
 use dsh_protocol::tool::{ToolDefinition, ToolKind};
@@ -22,9 +24,11 @@ use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 pub(crate) const PLUGIN: Plugin = Plugin {
     inject: &["subagents", "tools"],
+    optional: &["backgroundAgents"],
     config: ConfigSpec::of::<Config>().and(problems),
     ..Plugin::new("tool-subagent", start)
 };
@@ -42,6 +46,10 @@ struct Config {
     provider: String,
     /// The tool's name.
     tool_name: String,
+    /// Whether a call may leave its subagent to work in the background. Needs the row `tool-subagent-controls`.
+    enable_run_in_background: bool,
+    /// Whether a subagent in the background takes more work later: `continuable`, or `one-shot`.
+    background_mode: BackgroundMode,
     /// How deep a subagent may stand, counted from 1 for one of a session that a person began.
     #[schemars(range(min = 1))]
     max_depth: u32,
@@ -58,10 +66,28 @@ impl Default for Config {
         Self {
             provider: "spawn".to_owned(),
             tool_name: "subagent".to_owned(),
+            enable_run_in_background: true,
+            background_mode: BackgroundMode::Continuable,
             max_depth: 3,
             agent_options: AgentOptions::default(),
             persona: None,
             tool_filter: None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum BackgroundMode {
+    Continuable,
+    OneShot,
+}
+
+impl From<BackgroundMode> for SubagentMode {
+    fn from(mode: BackgroundMode) -> Self {
+        match mode {
+            BackgroundMode::Continuable => Self::Continuable,
+            BackgroundMode::OneShot => Self::OneShot,
         }
     }
 }
@@ -86,8 +112,13 @@ fn problems(config: &Value) -> Vec<ConfigProblem> {
 fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {
         let config: Config = read_config(config)?;
+        let background =
+            if config.enable_run_in_background { context.optional(&BACKGROUND)? } else { None };
+        let knows = context.get(&SUBAGENTS)?.provider(&config.provider);
+        let knows = knows.is_some_and(|it| it.capabilities().inherits_parent_context);
         let tool = Subagent {
-            definition: definition(&config.tool_name),
+            definition: definition(&config.tool_name, knows, background.is_some()),
+            background,
             subagents: context.get(&SUBAGENTS)?,
             config,
         };
@@ -96,22 +127,37 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
     })
 }
 
-fn definition(name: &str) -> ToolDefinition {
+/// `knows`: whether its subagents know what the session holds.
+fn definition(name: &str, knows: bool, may_run_in_background: bool) -> ToolDefinition {
+    let mut description = if knows {
+        include_str!("tool_subagent/fork.md").trim().to_owned()
+    } else {
+        include_str!("tool_subagent/description.md").trim().to_owned()
+    };
+    let mut properties = json!({
+        "description": {
+            "type": "string",
+            "description": "The task in three to five words, for people who look on.",
+        },
+        "prompt": {
+            "type": "string",
+            "description": "The task, with everything that the subagent must know.",
+        },
+    });
+    if may_run_in_background {
+        description.push(' ');
+        description.push_str(include_str!("tool_subagent/background.md").trim());
+        properties["run_in_background"] = json!({
+            "type": "boolean",
+            "description": "Return at once; a message tells you what came of it.",
+        });
+    }
     ToolDefinition {
         name: name.to_owned(),
-        description: include_str!("tool_subagent/description.md").trim().to_owned(),
+        description,
         input_schema: json!({
             "type": "object",
-            "properties": {
-                "description": {
-                    "type": "string",
-                    "description": "The task in three to five words, for people who look on.",
-                },
-                "prompt": {
-                    "type": "string",
-                    "description": "The task, with everything that the subagent must know.",
-                },
-            },
+            "properties": properties,
             "required": ["description", "prompt"],
             "additionalProperties": false,
         }),
@@ -121,6 +167,7 @@ fn definition(name: &str) -> ToolDefinition {
 struct Subagent {
     definition: ToolDefinition,
     subagents: Arc<Subagents>,
+    background: Option<Arc<Background>>,
     config: Config,
 }
 
@@ -129,6 +176,7 @@ struct Subagent {
 struct Input {
     description: String,
     prompt: String,
+    run_in_background: Option<bool>,
 }
 
 impl Tool for Subagent {
@@ -158,9 +206,18 @@ impl Tool for Subagent {
         cx: ToolContext,
     ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
         let (subagents, config) = (Arc::clone(&self.subagents), self.config.clone());
+        let background = self.background.clone();
         Box::pin(async move {
-            let request = request(&subagents, &config, arguments, cx)?;
-            answer(&subagents, &config.provider, request).await
+            let (request, is_left) = request(&subagents, &config, arguments, cx)?;
+            match background.filter(|_| is_left) {
+                Some(background) => left(&background, &config, request).await,
+                None if is_left => Err(ToolFailure::new(
+                    ToolErrorCode::ContinuationUnavailable,
+                    "subagents cannot work in the background here; call again without \
+                     run_in_background",
+                )),
+                None => answer(&subagents, &config.provider, request).await,
+            }
         })
     }
 }
@@ -170,11 +227,11 @@ fn request(
     config: &Config,
     arguments: Value,
     cx: ToolContext,
-) -> Result<StartRequest, ToolFailure> {
+) -> Result<(StartRequest, bool), ToolFailure> {
     let invalid = |message: String| {
         ToolFailure::new(ToolErrorCode::InvalidArgs, format!("invalid arguments: {message}"))
     };
-    let Input { description, prompt } =
+    let Input { description, prompt, run_in_background } =
         serde_json::from_value(arguments).map_err(|error| invalid(error.to_string()))?;
     if prompt.trim().is_empty() {
         return Err(invalid("`prompt` must be non-empty".to_owned()));
@@ -187,7 +244,7 @@ fn request(
     };
     let can = subagents.provider(&config.provider).map(|provider| provider.capabilities());
     let limited = can.is_none_or(|can| can.can(Capability::DepthLimit));
-    Ok(StartRequest {
+    let request = StartRequest {
         route: Route {
             provider: config.agent_options.provider.clone(),
             model: config.agent_options.model.clone(),
@@ -200,7 +257,33 @@ fn request(
         label: Some(description).filter(|label| !label.trim().is_empty()),
         cancel: cx.cancel,
         ..StartRequest::new(at.session_id, vec![ContentBlock::text(prompt)])
-    })
+    };
+    Ok((request, run_in_background == Some(true)))
+}
+
+/// Leaves the subagent to its work. The call's own cancel does not concern it any more.
+async fn left(
+    background: &Background,
+    config: &Config,
+    request: StartRequest,
+) -> Result<ToolOutput, ToolFailure> {
+    let request = StartRequest { cancel: CancellationToken::new(), ..request };
+    let given = background.start(&config.provider, request, config.background_mode.into()).await;
+    let Given { child, degraded: notes, .. } =
+        given.map_err(|refused| ToolFailure::new(refused.code, refused.message))?;
+    let mut text =
+        format!("Subagent `{child}` works in the background. You are told when it is done.");
+    add_notes(&mut text, &notes);
+    let value = json!({ "childSessionId": child, "state": "running" });
+    Ok(ToolOutput { text, value, notes })
+}
+
+fn add_notes(text: &mut String, notes: &[String]) {
+    for note in notes {
+        text.push_str("\nNote: ");
+        text.push_str(note);
+        text.push('.');
+    }
 }
 
 async fn answer(
@@ -227,11 +310,7 @@ fn output(child: &SessionId, result: RunResult, notes: Vec<String>) -> ToolOutpu
     } else {
         result.text
     };
-    for note in &notes {
-        text.push_str("\nNote: ");
-        text.push_str(note);
-        text.push('.');
-    }
+    add_notes(&mut text, &notes);
     let value = json!({ "childSessionId": child, "stopReason": result.stop_reason });
     ToolOutput { text, value, notes }
 }

@@ -26,6 +26,11 @@ use crate::cx::Server;
 use crate::frame;
 use crate::subscription::{Subscription, takes_place};
 
+mod withheld;
+
+use withheld::Kept;
+pub(crate) use withheld::Withheld;
+
 /// About how many bytes of frames are handed out at once.
 const BATCH_BYTES: usize = 256 * 1024;
 
@@ -56,6 +61,8 @@ struct State {
     notices: IndexMap<(&'static str, String), Notification>,
     /// Notices of events of sessions that the client does not subscribe to, and what was said between them.
     derived: VecDeque<Notification>,
+    /// What is kept back of sessions that are being subscribed to.
+    withheld: IndexMap<SessionId, Kept>,
     subscriptions: IndexMap<SessionId, Subscription>,
     /// The subscription whose turn is next.
     next: usize,
@@ -94,9 +101,10 @@ impl Outbox {
     pub(crate) fn subscribe(
         self: &Arc<Self>,
         answer: Vec<u8>,
-        subscription: Subscription,
+        mut subscription: Subscription,
         server: &Arc<Server>,
     ) {
+        let _let_out = subscription.take_withheld();
         let stopped = subscription.stopped();
         let agent = subscription.agent().clone();
         let waking = wake(Arc::downgrade(self), agent, stopped, Arc::downgrade(server));
@@ -107,6 +115,7 @@ impl Outbox {
             }
             state.response_bytes += answer.len();
             state.responses.push_back(answer);
+            state.hand_over(&mut subscription);
             state.subscriptions.insert(subscription.session_id().clone(), subscription);
         }
         self.filled.notify_one();
@@ -238,10 +247,11 @@ impl Outbox {
     }
 
     /// A notice of an event. A subscription sends it itself, right after the event.
-    fn notice_derived(&self, session: &SessionId, notice: &Notification) {
+    fn notice_derived(&self, session: &SessionId, seq: u64, notice: &Notification) {
         {
             let mut state = self.lock();
-            if state.abandoned || state.subscriptions.contains_key(session) {
+            let is_told = state.subscriptions.contains_key(session);
+            if state.abandoned || is_told || state.keep(session, Some(seq), notice) {
                 return;
             }
             if state.derived.len() == DERIVED_MOST {
@@ -261,6 +271,8 @@ impl Outbox {
             }
             if let Some(subscription) = state.subscriptions.get_mut(&branch.session_id) {
                 subscription.say_here(notice);
+            } else if state.keep(&branch.session_id, None, notice) {
+                return;
             } else {
                 state.derived.retain(|earlier| !takes_place(notice, earlier));
                 if state.derived.len() == DERIVED_MOST {
@@ -340,12 +352,12 @@ impl Listener for Outbox {
             }
             Notification::ConfigChanged(changed) => ("config", changed.workspace.clone()),
             Notification::DeliberateBranch(branch) => return self.notice_between(branch, notice),
-            Notification::DeliberateStarted(DeliberateStarted { session_id, .. })
-            | Notification::DeliberateResult(DeliberateResult { session_id, .. })
-            | Notification::EvidenceChecked(EvidenceNotice { session_id, .. })
-            | Notification::ReviewStarted(ReviewStarted { session_id, .. })
-            | Notification::ReviewNotice(ReviewNotice { session_id, .. }) => {
-                return self.notice_derived(session_id, notice);
+            Notification::DeliberateStarted(DeliberateStarted { session_id, seq, .. })
+            | Notification::DeliberateResult(DeliberateResult { session_id, seq, .. })
+            | Notification::EvidenceChecked(EvidenceNotice { session_id, seq, .. })
+            | Notification::ReviewStarted(ReviewStarted { session_id, seq, .. })
+            | Notification::ReviewNotice(ReviewNotice { session_id, seq, .. }) => {
+                return self.notice_derived(session_id, *seq, notice);
             }
             Notification::SessionCaughtUp(_)
             | Notification::SessionEvent(_)

@@ -11,6 +11,7 @@ use dsh_runtime::agent::agent::Agent;
 use tokio_util::sync::CancellationToken;
 
 use crate::frame;
+use crate::outbox::Withheld;
 
 /// How many events are looked at in one go.
 const PAGE: usize = 256;
@@ -32,6 +33,8 @@ pub(crate) struct Subscription {
     /// What has no event of its own and is said behind the event of that seq; the places only grow. A later one
     /// of the same kind takes an earlier one's place, so that there are a few for each branch at most.
     said: Vec<(i64, Notification)>,
+    /// Until it begins.
+    withheld: Option<Withheld>,
     stopped: CancellationToken,
 }
 
@@ -43,7 +46,13 @@ impl Drop for Subscription {
 
 impl Subscription {
     /// A subscription that sends events with a greater seq than `after`. The replay ends at `last_seq`.
-    pub(crate) fn new(agent: Agent, after: i64, last_seq: i64, chunks: bool) -> Self {
+    pub(crate) fn new(
+        agent: Agent,
+        after: i64,
+        last_seq: i64,
+        chunks: bool,
+        withheld: Withheld,
+    ) -> Self {
         Self {
             agent,
             cursor: after,
@@ -51,8 +60,19 @@ impl Subscription {
             chunks,
             left_out: None,
             said: Vec::new(),
+            withheld: Some(withheld),
             stopped: CancellationToken::new(),
         }
+    }
+
+    /// What keeps back what is said of the session until the subscription begins.
+    pub(crate) fn take_withheld(&mut self) -> Option<Withheld> {
+        self.withheld.take()
+    }
+
+    /// Whether an event is one of those that it has still to send.
+    pub(crate) fn begins_before(&self, seq: u64) -> bool {
+        i64::try_from(seq).unwrap_or(i64::MAX) > self.cursor
     }
 
     pub(crate) fn session_id(&self) -> &SessionId {

@@ -14,6 +14,7 @@ use dsh_protocol::message::Message;
 use dsh_protocol::session::{Header, Totals};
 use dsh_protocol::turn::TurnEnd;
 
+use crate::activations::Activations;
 use crate::inbox::Inbox;
 use crate::reviews::Reviews;
 use crate::rounds::Rounds;
@@ -125,6 +126,8 @@ pub struct Fold {
     pub failed_claims: BTreeMap<u64, u64>,
     /// The rounds of deliberation that a person asked for.
     pub rounds: Rounds,
+    /// The work that children have in the background.
+    pub activations: Activations,
     /// How a subagent was started.
     pub descriptor: Option<SubagentDescriptor>,
     /// Tokens of the last request.
@@ -241,6 +244,12 @@ impl Fold {
             EventData::SubagentDescriptor(descriptor) => {
                 self.descriptor = Some(descriptor.clone());
             }
+            EventData::SubagentActivated(activated) => {
+                self.activations.begin(activated, event.time);
+            }
+            EventData::SubagentSettled(settled) => {
+                self.activations.settle(&settled.activation_id);
+            }
             EventData::EndSeed(_) => self.begin_own_life(),
             EventData::InboxSpliced(splice) => self.splice(splice),
             EventData::MessageOutcome(outcome) => {
@@ -299,6 +308,7 @@ impl Fold {
         self.reviews = Reviews::default();
         self.failed_claims.clear();
         self.rounds = Rounds::default();
+        self.activations = Activations::default();
         self.usage = None;
         self.totals = Totals::default();
         self.asked = None;

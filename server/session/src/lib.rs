@@ -12,6 +12,7 @@ pub mod fold;
 pub mod inbox;
 pub mod surface;
 
+pub mod activations;
 pub mod repair;
 pub mod review_stats;
 pub mod reviews;

@@ -1,8 +1,9 @@
 //! Measures the program beside a floor: the thinnest relay that could do the same, with no product in it.
 //!
-//! Usage: `cargo run --release -p dsh-bench -- [RUNS [long | evidence | review]]`. Build `dsh-ls` in release mode first. Figures
-//! are medians over the runs; read ratios to the floor, not absolute numbers. `long` adds what is measured
-//! once; `evidence` measures the checks of answers alone, `review` turns with and without the row that reviews them.
+//! Usage: `cargo run --release -p dsh-bench -- [RUNS [long | evidence | review | branches]]`. Build `dsh-ls` in release
+//! mode first. Figures are medians over the runs; read ratios to the floor, not absolute numbers. `long` adds what is
+//! measured once; `evidence` measures the checks of answers alone, `review` turns with and without the row that reviews
+//! them, `branches` how soon branches of rounds are heard of.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ mod evidence;
 mod long;
 mod model;
 mod review;
+mod rounds;
 mod scenarios;
 mod turns;
 
@@ -33,15 +35,20 @@ fn main() -> anyhow::Result<()> {
     let floor = Subject::Floor(program(folder, "dsh-floor")?);
     let mut out = std::io::stdout().lock();
     writeln!(out, "{:46} {:>12} {:>12}", "", "dsh-ls", "floor")?;
-    let read = tempfile::tempdir()?;
-    let reviews = || medians(runs, || review::run(&product, read.path()));
-    if std::env::args().nth(2).is_some_and(|what| what == "review") {
+    let what = std::env::args().nth(2).unwrap_or_default();
+    let empty = tempfile::tempdir()?;
+    if what == "branches" {
+        let heard = medians(runs, || rounds::run(&product, empty.path()))?;
+        return print(&mut out, &heard, None);
+    }
+    let reviews = || medians(runs, || review::run(&product, empty.path()));
+    if what == "review" {
         return print(&mut out, &reviews()?, None);
     }
     let cited = tempfile::tempdir()?;
     evidence::workspace(cited.path())?;
     let checks = medians(runs, || evidence::run(&product, cited.path()))?;
-    if std::env::args().nth(2).is_some_and(|what| what == "evidence") {
+    if what == "evidence" {
         return print(&mut out, &checks, None);
     }
     let beside = |runs, scenario: fn(&Subject) -> anyhow::Result<Figures>| {
@@ -54,7 +61,8 @@ fn main() -> anyhow::Result<()> {
     print(&mut out, &medians(runs, || turns::run(&product, folder.path()))?, None)?;
     print(&mut out, &checks, None)?;
     print(&mut out, &reviews()?, None)?;
-    if std::env::args().nth(2).is_some_and(|what| what == "long") {
+    print(&mut out, &medians(runs, || rounds::run(&product, empty.path()))?, None)?;
+    if what == "long" {
         let (ours, bare) = beside(1, long::million)?;
         print(&mut out, &ours, Some(&bare))?;
         print(&mut out, &long::unread(&product)?, None)?;

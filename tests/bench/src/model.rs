@@ -3,8 +3,7 @@
 
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -33,7 +32,8 @@ pub(crate) struct Model {
     pub(crate) url: String,
     /// The moment that delta times count from.
     pub(crate) epoch: Instant,
-    requests: Arc<AtomicU64>,
+    /// When the last byte of each answer was written.
+    written: Arc<Mutex<Vec<Instant>>>,
 }
 
 impl Model {
@@ -42,29 +42,33 @@ impl Model {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let url = format!("http://{}", listener.local_addr()?);
         let epoch = Instant::now();
-        let requests = Arc::<AtomicU64>::default();
-        let counted = Arc::clone(&requests);
+        let written: Arc<Mutex<Vec<Instant>>> = Arc::default();
+        let whole = Arc::clone(&written);
         std::thread::spawn(move || {
             let mut answers = answers.into_iter();
             let mut last = None;
             for stream in listener.incoming().flatten() {
                 let next = answers.next().or(last);
                 last = next;
-                counted.fetch_add(1, Ordering::Relaxed);
                 // A client that goes away in mid-answer is what some scenarios are about.
-                let _ = next.map(|answer| serve(&stream, answer, epoch));
+                let _ = next.map(|answer| serve(&stream, answer, epoch, &whole));
             }
         });
-        Ok(Self { url, epoch, requests })
+        Ok(Self { url, epoch, written })
     }
 
-    /// How many requests have come.
-    pub(crate) fn requests(&self) -> u64 {
-        self.requests.load(Ordering::Relaxed)
+    /// When the last byte of each answer was written, in the order of the requests.
+    pub(crate) fn written(&self) -> Vec<Instant> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-fn serve(stream: &TcpStream, answer: Answer, epoch: Instant) -> std::io::Result<()> {
+fn serve(
+    stream: &TcpStream,
+    answer: Answer,
+    epoch: Instant,
+    written: &Mutex<Vec<Instant>>,
+) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     read_request(stream)?;
     let mut out = BufWriter::new(stream);
@@ -90,6 +94,8 @@ fn serve(stream: &TcpStream, answer: Answer, epoch: Instant) -> std::io::Result<
     };
     let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": reason }] });
     write!(out, "data: {end}\n\ndata: [DONE]\n\n")?;
+    // Before they go: whoever reads them may look at once.
+    written.lock().unwrap_or_else(PoisonError::into_inner).push(Instant::now());
     out.flush()
 }
 

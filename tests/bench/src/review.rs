@@ -74,6 +74,6 @@ impl Side {
 
     #[expect(clippy::cast_precision_loss, reason = "small numbers")]
     fn requests(&self) -> f64 {
-        self.model.requests() as f64 / TURNS as f64
+        self.model.written().len() as f64 / TURNS as f64
     }
 }

@@ -191,7 +191,10 @@ fn a_round_whose_children_never_came_to_be_was_interrupted() {
     let (outcomes, counts, client) = resumed(&played.world, &played.mock);
     assert_eq!((reasons(&outcomes), counts), (vec!["interrupted"; 2], [0, 0]));
     for outcome in &outcomes {
-        assert_eq!((&outcome["cleanup"], outcome.get("childSessionId")), (&json!("not-started"), None));
+        assert_eq!(
+            (&outcome["cleanup"], outcome.get("childSessionId")),
+            (&json!("not-started"), None)
+        );
         assert!(outcome["diagnostic"].as_str().unwrap().contains("server stopped"));
     }
     client.shut_down();
@@ -214,7 +217,8 @@ fn holds() -> Answer {
 
 /// A packet that is handed in when the model is released.
 fn later(packet: &Value) -> Answer {
-    let answer = Answer::stream().pause().tool_call(0, "p", "structured_output", &packet.to_string());
+    let answer =
+        Answer::stream().pause().tool_call(0, "p", "structured_output", &packet.to_string());
     answer.finish("tool_calls").done()
 }
 

@@ -61,7 +61,8 @@ fn unread(watched: &[&str]) -> (World, MockModel, Client) {
     client.ask("session/prompt", json!({ "sessionId": "s", "text": "Go." }));
     mock.wait_for_requests(5);
     client.pause_reading(false);
-    client.rest("s");
+    // It is the last that is said of a round, and in both ways of hearing.
+    client.notification("deliberate/result", |_| true);
     (world, mock, client)
 }
 

@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use dsh_kernel::hooks::Serial;
 use dsh_protocol::event::EventData;
+use dsh_session::activations::Activation;
 use dsh_session::reviews::Review;
 use dsh_session::rounds::OpenRound;
 
 use super::{Actor, injected};
 use crate::agent::{CommandError, Notice};
-use crate::hooks::{REVIEW_LEFT, ROUND_LEFT, ReviewLeft, RoundLeft};
+use crate::hooks::{
+    ACTIVATION_LEFT, ActivationLeft, REVIEW_LEFT, ROUND_LEFT, ReviewLeft, RoundLeft,
+};
 
 /// How long somebody may take to say what became of one thing that was left.
 const ADOPTION: Duration = Duration::from_secs(2);
@@ -20,6 +23,7 @@ impl Actor {
     pub(super) async fn adopt(&mut self) {
         self.adopt_reviews().await;
         self.adopt_rounds().await;
+        self.adopt_activations().await;
     }
 
     async fn adopt_reviews(&mut self) {
@@ -42,6 +46,22 @@ impl Actor {
             let left = RoundLeft { session_id: log.header().id.clone(), round };
             if let Some(adopted) = self.asked(&ROUND_LEFT, left).await {
                 self.settle(adopted.notice, EventData::DeliberationSettled(adopted.settled));
+            }
+        }
+    }
+
+    async fn adopt_activations(&mut self) {
+        let log = Arc::clone(self.writer.log());
+        let left: Vec<(Activation, Option<String>)> = log.read(|fold| {
+            let known = fold.activations.children();
+            let open = fold.activations.open().iter().cloned();
+            open.map(|it| (it.clone(), known.get(&it.child).and_then(|child| child.label.clone())))
+                .collect()
+        });
+        for (activation, label) in left {
+            let left = ActivationLeft { session_id: log.header().id.clone(), activation, label };
+            if let Some(adopted) = self.asked(&ACTIVATION_LEFT, left).await {
+                self.settle(adopted.notice, EventData::SubagentSettled(adopted.settled));
             }
         }
     }

@@ -88,3 +88,6 @@ impl Counted {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

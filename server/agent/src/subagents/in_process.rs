@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dsh_kernel::Context;
 use dsh_llm::models::{LLM, Models};
-use dsh_protocol::event::{Event, EventData, SessionTitle, SubagentDescriptor, SubagentMode};
+use dsh_protocol::event::{Event, EventData, SessionTitle, SubagentDescriptor};
 use dsh_protocol::ids::{MessageId, ModelId, SessionId};
 use dsh_protocol::params::session::Delivery;
 use dsh_protocol::session::SessionOrigin;
@@ -40,6 +40,7 @@ pub const SUPPORTS: &[Capability] = &[
     Capability::DepthLimit,
     Capability::ToolFilter,
     Capability::Persona,
+    Capability::Background,
 ];
 
 /// Starts children as agents of this folder.
@@ -107,11 +108,13 @@ impl InProcess {
         let prompt = Prompt {
             content: request.prompt,
             delivery: Delivery::Followup,
-            client_message_id: None,
+            client_message_id: request.activation.as_ref().map(ToString::to_string),
         };
         let receipt = agent.prompt(prompt).await?;
         newborn.agent = None;
         let stop = CancellationToken::new();
+        let outlives = request.activation.is_some() && parent.setup().depth == 0;
+        let parent = (!outlives).then_some(parent);
         let ends = Ends { cancel: request.cancel, stop: stop.clone(), parent };
         let attending = tokio::spawn(attend(agent.clone(), receipt.message_id, ends));
         Ok(Box::new(Child {
@@ -186,7 +189,7 @@ fn first_events(provider: &str, request: &StartRequest, inherited: &Inherited) -
     let filter = &inherited.tool_filter;
     let descriptor = SubagentDescriptor {
         version: SubagentDescriptor::VERSION,
-        mode: SubagentMode::OneShot,
+        mode: request.mode,
         provider: provider.to_owned(),
         label: request.label.clone(),
         agent_provider: inherited.model.provider.clone(),
@@ -205,12 +208,13 @@ fn first_events(provider: &str, request: &StartRequest, inherited: &Inherited) -
     first
 }
 
+/// What tells a child of its place.
+pub(crate) fn delegation() -> Section {
+    Section { name: "subagent:delegation".to_owned(), order: 120, text: DELEGATION.to_owned() }
+}
+
 fn setup(request: &StartRequest, inherited: &Inherited) -> Result<Setup, StartError> {
-    let mut sections = vec![Section {
-        name: "subagent:delegation".to_owned(),
-        order: 120,
-        text: DELEGATION.to_owned(),
-    }];
+    let mut sections = vec![delegation()];
     sections.extend(request.sections.iter().cloned());
     let mut extra_tools = request.extra_tools.clone();
     if let Some(contract) = &request.output {
@@ -248,8 +252,8 @@ struct Ends {
     cancel: CancellationToken,
     /// Whoever holds it.
     stop: CancellationToken,
-    /// Its parent.
-    parent: Agent,
+    /// Its parent, unless it outlives it.
+    parent: Option<Agent>,
 }
 
 /// Waits for a child's turn; cancels it when it is to end.
@@ -260,7 +264,7 @@ async fn attend(agent: Agent, message: MessageId, ends: Ends) -> RunResult {
         _ = &mut waiting => false,
         () = ends.cancel.cancelled() => true,
         () = ends.stop.cancelled() => true,
-        () = ends.parent.closed() => true,
+        () = closed(ends.parent.as_ref()) => true,
     };
     if cancelled {
         let cancel = Cancel { turn: None, keep_queue: false, reason: AbortReason::Parent };
@@ -273,6 +277,13 @@ async fn attend(agent: Agent, message: MessageId, ends: Ends) -> RunResult {
         return RunResult { stop_reason: StopReason::Aborted, diagnostic: None, ..result };
     }
     result
+}
+
+async fn closed(parent: Option<&Agent>) {
+    match parent {
+        Some(parent) => parent.closed().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// A child of this process.

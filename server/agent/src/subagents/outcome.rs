@@ -27,15 +27,9 @@ pub fn of(log: &Log) -> RunResult {
         seen.push(&event);
     }
     let unkept = contract && seen.structured.is_none();
-    let stop_reason = match &seen.turn_end {
-        Some(TurnEnd::Completed) if unkept => StopReason::Error,
-        Some(TurnEnd::Completed) => StopReason::Completed,
-        Some(TurnEnd::MaxTokens) => StopReason::MaxTokens,
-        Some(TurnEnd::Aborted { .. }) => StopReason::Aborted,
-        Some(TurnEnd::Blocked) => StopReason::Refusal,
-        Some(TurnEnd::Error { .. } | TurnEnd::Interrupted | TurnEnd::Limit { .. }) | None => {
-            StopReason::Error
-        }
+    let stop_reason = match stop_reason(seen.turn_end.as_ref()) {
+        StopReason::Completed if unkept => StopReason::Error,
+        stop_reason => stop_reason,
     };
     RunResult {
         stop_reason,
@@ -48,12 +42,28 @@ pub fn of(log: &Log) -> RunResult {
     }
 }
 
-/// What is said of an end that is no success: fixed sentences and codes, never a model's or a provider's words.
-fn diagnostic(end: Option<&TurnEnd>, unkept: bool) -> Option<String> {
+/// What a turn's end means for its child.
+pub(crate) fn stop_reason(end: Option<&TurnEnd>) -> StopReason {
     match end {
-        Some(TurnEnd::Completed) if unkept => {
-            Some(format!("it ended without a call of `{STRUCTURED_OUTPUT}` that fits"))
+        Some(TurnEnd::Completed) => StopReason::Completed,
+        Some(TurnEnd::MaxTokens) => StopReason::MaxTokens,
+        Some(TurnEnd::Aborted { .. }) => StopReason::Aborted,
+        Some(TurnEnd::Blocked) => StopReason::Refusal,
+        Some(TurnEnd::Error { .. } | TurnEnd::Interrupted | TurnEnd::Limit { .. }) | None => {
+            StopReason::Error
         }
+    }
+}
+
+fn diagnostic(end: Option<&TurnEnd>, unkept: bool) -> Option<String> {
+    let unkept = unkept && end == Some(&TurnEnd::Completed);
+    let said = || format!("it ended without a call of `{STRUCTURED_OUTPUT}` that fits");
+    unkept.then(said).or_else(|| said_of(end))
+}
+
+/// What is said of an end that is no success: fixed sentences and codes, never a model's or a provider's words.
+pub(crate) fn said_of(end: Option<&TurnEnd>) -> Option<String> {
+    match end {
         Some(TurnEnd::Completed | TurnEnd::Aborted { .. }) => None,
         Some(TurnEnd::MaxTokens) => Some("its answer was cut at the model's limit".to_owned()),
         Some(TurnEnd::Blocked) => Some("its prompt was refused".to_owned()),

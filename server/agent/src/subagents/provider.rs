@@ -44,6 +44,8 @@ pub enum Capability {
     Persona,
     /// The request may choose the window of a mid-fork.
     Window,
+    /// The child can be left to work in the background.
+    Background,
 }
 
 impl Capability {
@@ -55,6 +57,7 @@ impl Capability {
             Self::ToolFilter => "toolFilter",
             Self::Persona => "persona",
             Self::Window => "window",
+            Self::Background => "background",
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use dsh_protocol::content::ContentBlock;
-use dsh_protocol::ids::{CallId, SessionId};
+use dsh_protocol::event::SubagentMode;
+use dsh_protocol::ids::{ActivationId, CallId, SessionId};
 use dsh_protocol::subagent::ToolFilter;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -43,6 +44,11 @@ pub struct StartRequest {
     pub label: Option<String>,
     /// The tool call with which the parent asked for it.
     pub call_id: Option<CallId>,
+    /// Whether it takes more work after its first.
+    pub mode: SubagentMode,
+    /// The work that it has in the background, where it has: its first message has this name, and a parent that a
+    /// person began does not take it along when it closes.
+    pub activation: Option<ActivationId>,
     /// Cancels the child.
     pub cancel: CancellationToken,
 }
@@ -64,6 +70,8 @@ impl StartRequest {
             max_depth: None,
             label: None,
             call_id: None,
+            mode: SubagentMode::OneShot,
+            activation: None,
             cancel: CancellationToken::new(),
         }
     }
@@ -77,6 +85,7 @@ impl StartRequest {
             (self.max_depth.is_some(), Capability::DepthLimit),
             (self.tool_filter.is_some(), Capability::ToolFilter),
             (own, Capability::Persona),
+            (self.activation.is_some(), Capability::Background),
             (matches!(self.history, Some(History::MidFork(_))), Capability::Window),
         ];
         let missing = asked.into_iter().find(|(asked, what)| *asked && !can.can(*what));

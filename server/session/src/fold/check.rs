@@ -122,6 +122,9 @@ fn balance(fold: &Fold, event: &Event) -> Result<(), String> {
         EventData::DeliberationStarted(_)
         | EventData::DeliberationBranch(_)
         | EventData::DeliberationSettled(_) => fold.rounds.check(&event.data),
+        EventData::SubagentActivated(_) | EventData::SubagentSettled(_) => {
+            fold.activations.check(&event.data)
+        }
         EventData::UserMessage(_)
         | EventData::EndSeed(_)
         | EventData::SessionTitle(_)

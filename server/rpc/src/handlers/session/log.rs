@@ -89,12 +89,13 @@ pub(crate) async fn subscribe(
     cx: &Cx,
     params: SessionSubscribeParams,
 ) -> Result<(SessionSubscribeResult, Subscription), RpcError> {
+    let withheld = cx.outbox.withhold(&params.session_id);
     let agent = repaired(cx, &params.session_id).await?;
     let last_seq = agent.log().last_seq();
     let after = params.after.unwrap_or(last_seq);
     check_cursor(after, last_seq)?;
     let chunks = params.chunks.unwrap_or(true);
-    let subscription = Subscription::new(agent, after, last_seq, chunks);
+    let subscription = Subscription::new(agent, after, last_seq, chunks, withheld);
     Ok((SessionSubscribeResult { last_seq }, subscription))
 }
 
