@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use dsh_kernel::service::Key;
 use dsh_protocol::content::ContentBlock;
-use dsh_protocol::event::{EventData, SubagentActivated, SubagentMode, SubagentSettled};
+use dsh_protocol::event::SubagentMode;
 use dsh_protocol::ids::{ActivationId, CallId, MessageId, SessionId};
 use dsh_protocol::notifications::Notification;
 use dsh_protocol::params::session::Delivery;
@@ -18,8 +18,8 @@ use dsh_protocol::session::SessionStatus;
 use dsh_protocol::subagent::{StopReason, SubagentFinished, SubagentStarted};
 use dsh_protocol::turn::AbortReason;
 
-use crate::agent::{Agent, Cancel, CommandError, Notice, Prompt};
-use crate::agents::{Agents, OpenError};
+use crate::agent::{Agent, Cancel, CommandError, Prompt};
+use crate::agents::Agents;
 use crate::host::Host;
 use crate::sessions::Sessions;
 use crate::subagents::Subagents;
@@ -30,15 +30,14 @@ pub mod error;
 mod left;
 pub mod list;
 mod outcome;
+mod work;
 
 use error::Refused;
 use outcome::CameOut;
+use work::{Work, activated, label_of, notice, provider_of, settled};
 
 /// The service's name.
 pub const BACKGROUND: Key<Background> = Key::new("backgroundAgents");
-
-/// What its messages to parents say they are from.
-const NAME: &str = "subagents";
 
 /// How long a child may take to end once nobody waits for it any more.
 const CLEANUP: Duration = Duration::from_secs(5);
@@ -94,16 +93,6 @@ pub struct Interrupted {
     pub was_running: bool,
     /// How many messages wait in it.
     pub waiting: usize,
-}
-
-/// One piece of work.
-#[derive(Clone)]
-struct Work {
-    id: ActivationId,
-    parent: SessionId,
-    child: SessionId,
-    label: Option<String>,
-    call_id: Option<CallId>,
 }
 
 impl Background {
@@ -205,7 +194,7 @@ impl Background {
         call_id: CallId,
     ) -> Result<Given, Refused> {
         let parent = self.parent(parent)?;
-        let label = self.label_of(&parent, child)?;
+        let label = label_of(&parent, child)?;
         let place = self.place(&parent, Some(child))?;
         let work = Work {
             id: ActivationId::from((self.host.new_id)()),
@@ -283,7 +272,7 @@ impl Background {
         child: &SessionId,
     ) -> Result<Interrupted, Refused> {
         let parent = self.parent(parent)?;
-        self.label_of(&parent, child)?;
+        label_of(&parent, child)?;
         let Some(agent) = self.agents.live(child) else {
             return match self.looked_at(child).await {
                 Ok(list::State::Running) => Err(Refused::elsewhere()),
@@ -416,12 +405,6 @@ impl Background {
         self.agents.live(id).ok_or_else(Refused::broken)
     }
 
-    /// The label of a parent's child, if it is one.
-    fn label_of(&self, parent: &Agent, child: &SessionId) -> Result<Option<String>, Refused> {
-        let known = parent.log().read(|fold| fold.activations.children().get(child).cloned());
-        known.map(|known| known.label).ok_or_else(|| Refused::unauthorized(child))
-    }
-
     /// A child that can be given more work.
     async fn continuable(&self, id: &SessionId) -> Result<Agent, Refused> {
         let child = self.agents.open(id).await?;
@@ -474,47 +457,5 @@ impl Drop for Place {
                 held.starting.remove(&self.parent);
             }
         }
-    }
-}
-
-fn activated(work: &Work) -> EventData {
-    EventData::SubagentActivated(SubagentActivated {
-        activation_id: work.id.clone(),
-        child_session_id: work.child.clone(),
-        label: work.label.clone(),
-        call_id: work.call_id.clone(),
-    })
-}
-
-fn settled(work: &Work, stop_reason: StopReason) -> EventData {
-    EventData::SubagentSettled(SubagentSettled {
-        activation_id: work.id.clone(),
-        child_session_id: work.child.clone(),
-        stop_reason,
-    })
-}
-
-/// What the parent is told.
-fn notice(work: &Work, out: &CameOut) -> Notice {
-    let about = work.label.as_deref().unwrap_or("a task");
-    Notice {
-        plugin: NAME.to_owned(),
-        form: Some("notice".to_owned()),
-        summary: Some(outcome::summary(about, out)),
-        content: vec![ContentBlock::text(outcome::told(&work.child, about, out))],
-        once: Some(work.id.to_string()),
-    }
-}
-
-fn provider_of(child: &Agent) -> String {
-    let provider = child
-        .log()
-        .read(|fold| fold.descriptor.as_ref().map(|descriptor| descriptor.provider.clone()));
-    provider.unwrap_or_default()
-}
-
-impl From<OpenError> for Refused {
-    fn from(error: OpenError) -> Self {
-        Self::of_open(error)
     }
 }

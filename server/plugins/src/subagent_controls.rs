@@ -6,15 +6,12 @@ use std::time::Duration;
 
 use dsh_agent::agents::AGENTS;
 use dsh_agent::background::error::Refused;
-use dsh_agent::background::list::Scope;
 use dsh_agent::background::{BACKGROUND, Background};
 use dsh_agent::hooks::ACTIVATION_LEFT;
 use dsh_agent::host::HOST;
 use dsh_agent::sessions::SESSIONS;
 use dsh_agent::subagents::SUBAGENTS;
-use dsh_agent::tool::{
-    Caller, Tool, ToolContext, ToolFailure, ToolOutput, Typed, TypedTool, Viewer,
-};
+use dsh_agent::tool::{Caller, Tool, ToolContext, ToolFailure, ToolOutput, Typed, Viewer};
 use dsh_agent::tools::TOOLS;
 use dsh_kernel::Context;
 use dsh_kernel::config::ConfigSpec;
@@ -25,7 +22,7 @@ use dsh_protocol::workspace::ToolErrorCode;
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 mod interrupt;
 mod list;

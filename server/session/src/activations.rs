@@ -54,15 +54,17 @@ impl Activations {
     /// What is wrong with an event of such work: it is given once and comes out once.
     pub(crate) fn check(&self, data: &EventData) -> Result<(), String> {
         let is_open = |id: &ActivationId| self.open.iter().any(|open| open.id == *id);
-        match data {
-            EventData::SubagentActivated(it) if is_open(&it.activation_id) => {
-                Err(format!("activation `{}` has begun before", it.activation_id))
-            }
-            EventData::SubagentSettled(it) if !is_open(&it.activation_id) => {
-                Err(format!("no activation `{}` is open", it.activation_id))
-            }
-            _ => Ok(()),
+        if let EventData::SubagentActivated(it) = data
+            && is_open(&it.activation_id)
+        {
+            return Err(format!("activation `{}` has begun before", it.activation_id));
         }
+        if let EventData::SubagentSettled(it) = data
+            && !is_open(&it.activation_id)
+        {
+            return Err(format!("no activation `{}` is open", it.activation_id));
+        }
+        Ok(())
     }
 
     pub(crate) fn begin(&mut self, it: &SubagentActivated, time: u64) {

@@ -42,17 +42,17 @@ impl Rounds {
     /// What is wrong with an event of a round: it begins once and comes out once.
     pub(crate) fn check(&self, data: &EventData) -> Result<(), String> {
         let is_known = |id: &RoundId| self.open.iter().any(|round| round.started.round_id == *id);
-        match data {
-            EventData::DeliberationStarted(started)
-                if is_known(&started.round_id) || self.over.contains(&started.round_id) =>
-            {
-                Err(format!("round `{}` has begun before", started.round_id))
-            }
-            EventData::DeliberationSettled(settled) if self.over.contains(&settled.round_id) => {
-                Err(format!("round `{}` is over", settled.round_id))
-            }
-            _ => Ok(()),
+        if let EventData::DeliberationStarted(started) = data
+            && (is_known(&started.round_id) || self.over.contains(&started.round_id))
+        {
+            return Err(format!("round `{}` has begun before", started.round_id));
         }
+        if let EventData::DeliberationSettled(settled) = data
+            && self.over.contains(&settled.round_id)
+        {
+            return Err(format!("round `{}` is over", settled.round_id));
+        }
+        Ok(())
     }
 
     pub(crate) fn begin(&mut self, started: &DeliberationStarted, time: u64) {

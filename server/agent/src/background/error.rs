@@ -62,8 +62,10 @@ impl Refused {
         );
         Self::new(ToolErrorCode::SubagentLimit, message)
     }
+}
 
-    pub(super) fn of_open(error: OpenError) -> Self {
+impl From<OpenError> for Refused {
+    fn from(error: OpenError) -> Self {
         match error {
             OpenError::Store(StoreError::Storage(error)) => {
                 tracing::error!(%error, "a background agent's log cannot be used");
@@ -88,7 +90,7 @@ impl From<CommandError> for Refused {
             CommandError::Closed => Self { passes: true, ..Self::broken() },
             CommandError::WriterConflict => Self::elsewhere(),
             CommandError::Storage(error) => {
-                Self::of_open(OpenError::Store(StoreError::Storage(error)))
+                Self::from(OpenError::Store(StoreError::Storage(error)))
             }
             CommandError::Damaged(violation) => {
                 tracing::error!(%violation, "a background agent's log");

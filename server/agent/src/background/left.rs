@@ -8,8 +8,9 @@ use dsh_session::repair::repair;
 use dsh_session::store::StoreError;
 use dsh_session::writer::AcquireError;
 
+use super::Background;
 use super::outcome::{CameOut, Progress, progress};
-use super::{Background, Work, notice};
+use super::work::{Work, notice};
 use crate::hooks::{ActivationAdopted, ActivationLeft};
 
 /// How long after it was given work may be without a child before it is taken for lost, in milliseconds: another

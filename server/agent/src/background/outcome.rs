@@ -147,21 +147,17 @@ pub(super) fn summary(about: &str, out: &CameOut) -> String {
 
 /// What the parent's model reads.
 pub(super) fn told(child: &SessionId, about: &str, out: &CameOut) -> String {
-    let mut text = match (&out.stop_reason, &out.diagnostic) {
-        (StopReason::Completed, _) => format!("Subagent `{child}` ({about}) is done."),
-        (_, Some(why)) => {
-            format!("Subagent `{child}` ({about}) stopped before it was done: {why}.")
-        }
-        (_, None) => format!("Subagent `{child}` ({about}) was cancelled before it was done."),
+    let is_done = out.stop_reason == StopReason::Completed;
+    let mut text = match &out.diagnostic {
+        _ if is_done => format!("Subagent `{child}` ({about}) is done."),
+        Some(why) => format!("Subagent `{child}` ({about}) stopped before it was done: {why}."),
+        None => format!("Subagent `{child}` ({about}) was cancelled before it was done."),
     };
     let said = out.text.trim();
     if said.is_empty() {
         return text;
     }
-    text.push_str(match out.stop_reason {
-        StopReason::Completed => " It says:\n",
-        _ => " What it had said:\n",
-    });
+    text.push_str(if is_done { " It says:\n" } else { " What it had said:\n" });
     let end = said.char_indices().nth(MOST_CHARS).map_or(said.len(), |(end, _)| end);
     text.push_str(&said[..end]);
     if end < said.len() {

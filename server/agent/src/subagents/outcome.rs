@@ -27,10 +27,9 @@ pub fn of(log: &Log) -> RunResult {
         seen.push(&event);
     }
     let unkept = contract && seen.structured.is_none();
-    let stop_reason = match stop_reason(seen.turn_end.as_ref()) {
-        StopReason::Completed if unkept => StopReason::Error,
-        stop_reason => stop_reason,
-    };
+    let ended = stop_reason(seen.turn_end.as_ref());
+    let stop_reason =
+        if unkept && ended == StopReason::Completed { StopReason::Error } else { ended };
     RunResult {
         stop_reason,
         diagnostic: diagnostic(seen.turn_end.as_ref(), unkept),

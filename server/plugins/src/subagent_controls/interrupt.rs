@@ -1,6 +1,18 @@
 //! `interrupt_agent`: stops what a child does now.
 
-use super::*;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use dsh_agent::background::Background;
+use dsh_agent::tool::{Caller, ToolContext, ToolFailure, ToolOutput, TypedTool};
+use dsh_protocol::ids::SessionId;
+use dsh_protocol::tool::ToolKind;
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{caller, failed};
 
 pub(super) struct Interrupt(pub(super) Arc<Background>);
 
@@ -28,7 +40,7 @@ impl TypedTool for Interrupt {
         let background = Arc::clone(&self.0);
         Box::pin(async move {
             let Caller { at, .. } = caller(cx, Self::NAME)?;
-            let agent = input.agent.as_str().into();
+            let agent = SessionId::from(input.agent.as_str());
             let done = background.interrupt(&at.session_id, &agent).await.map_err(failed)?;
             let mut text = if done.was_running {
                 format!("`{agent}` stops what it was doing; nobody tells you of that.")
@@ -36,10 +48,11 @@ impl TypedTool for Interrupt {
                 format!("`{agent}` was not at work.")
             };
             if done.waiting > 0 {
-                text.push_str(&format!(
+                let _ = write!(
+                    text,
                     " {} of its messages wait; send_message makes it go on with them.",
                     done.waiting
-                ));
+                );
             }
             let value =
                 json!({ "agent": agent, "wasRunning": done.was_running, "waiting": done.waiting });

@@ -1,6 +1,16 @@
 //! `list_agents`: what the children do.
 
-use super::*;
+use std::sync::Arc;
+
+use dsh_agent::background::Background;
+use dsh_agent::background::list::Scope;
+use dsh_agent::tool::{Caller, ToolContext, ToolFailure, ToolOutput, TypedTool};
+use dsh_protocol::tool::ToolKind;
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{caller, failed};
 
 pub(super) struct ListAgents(pub(super) Arc<Background>);
 

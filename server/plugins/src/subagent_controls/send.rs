@@ -1,8 +1,18 @@
 //! `send_message`: gives a child more work.
 
-use dsh_protocol::ids::SessionId;
+use std::sync::Arc;
 
-use super::*;
+use dsh_agent::background::Background;
+use dsh_agent::tool::{Caller, ToolContext, ToolFailure, ToolOutput, TypedTool};
+use dsh_protocol::ids::SessionId;
+use dsh_protocol::tool::ToolKind;
+use dsh_protocol::workspace::ToolErrorCode;
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{caller, failed};
 
 pub(super) struct Send(pub(super) Arc<Background>);
 
