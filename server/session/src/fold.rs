@@ -16,6 +16,7 @@ use dsh_protocol::turn::TurnEnd;
 
 use crate::inbox::Inbox;
 use crate::reviews::Reviews;
+use crate::run::{Entry, Run};
 use crate::surface::Surface;
 
 mod check;
@@ -153,6 +154,22 @@ impl Fold {
     pub fn push(&mut self, event: &Event) -> Result<(), Violation> {
         check::event(self, event)?;
         self.apply(event);
+        Ok(())
+    }
+
+    /// The same for what a line of a log file holds.
+    pub(crate) fn push_entry(&mut self, entry: &Entry) -> Result<(), Violation> {
+        match entry {
+            Entry::One(event) => self.push(event),
+            Entry::Run(run) => self.push_run(run),
+        }
+    }
+
+    /// The same for a run of deltas, which change nothing but how far the log has come.
+    pub(crate) fn push_run(&mut self, run: &Run) -> Result<(), Violation> {
+        check::run(self, run)?;
+        self.next_seq = run.next_seq();
+        self.updated_at = Some(run.last_time());
         Ok(())
     }
 
