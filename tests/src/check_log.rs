@@ -10,6 +10,7 @@ use dsh_session::fold::Fold;
 use serde_json::{Value, json};
 
 use crate::client::Client;
+use crate::rows::unpack;
 use crate::rules;
 use crate::world::World;
 
@@ -17,7 +18,7 @@ use crate::world::World;
 pub struct LogFile {
     /// The header line.
     pub header: Value,
-    /// The events.
+    /// The events, unpacked.
     pub events: Vec<Value>,
 }
 
@@ -25,6 +26,10 @@ pub struct LogFile {
 pub fn read(path: &Path) -> LogFile {
     let text = fs::read_to_string(path).unwrap();
     assert!(text.ends_with('\n'), "{}: the last line is torn", path.display());
+    parsed(path, &text)
+}
+
+fn parsed(path: &Path, text: &str) -> LogFile {
     let mut lines = text.lines().map(|line| {
         let value: Value = serde_json::from_str(line)
             .unwrap_or_else(|error| panic!("{}: {error}: {line}", path.display()));
@@ -32,7 +37,14 @@ pub fn read(path: &Path) -> LogFile {
         value
     });
     let header = lines.next().unwrap_or_else(|| panic!("{} is empty", path.display()));
-    LogFile { header, events: lines.collect() }
+    LogFile { header, events: lines.flat_map(unpack).collect() }
+}
+
+/// Reads a log file whose last line a crash may have torn.
+pub fn read_whole(path: &Path) -> LogFile {
+    let bytes = fs::read(path).unwrap();
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    parsed(path, std::str::from_utf8(&bytes[..whole]).unwrap())
 }
 
 /// Everything below a folder, the folder itself included.

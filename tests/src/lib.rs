@@ -23,7 +23,13 @@ mod process;
 pub mod world;
 
 pub mod check_log;
+pub mod rows;
 pub mod rules;
+
+/// How often a test repeats what depends on chance: `usually`, and `soaked` where `DSH_TESTS_SOAK` is set.
+pub fn thorough(usually: usize, soaked: usize) -> usize {
+    if std::env::var_os("DSH_TESTS_SOAK").is_some() { soaked } else { usually }
+}
 
 pub mod answers;
 pub mod script;

@@ -3,10 +3,13 @@
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::check_log;
@@ -160,6 +163,20 @@ impl World {
         let name = format!("{session}.jsonl");
         let found = self.logs().into_iter().find(|path| path.ends_with(&name));
         found.unwrap_or_else(|| panic!("no log of `{session}`"))
+    }
+
+    /// Writes a log of this world's workspace as somebody else would have left it: the text of another one, under an
+    /// id of its own. There must be a log already.
+    pub fn lay_log(&self, id: &str, text: &[u8]) -> PathBuf {
+        let path = self.logs()[0].with_file_name(format!("{id}.jsonl"));
+        let header = text.iter().position(|byte| *byte == b'\n').unwrap();
+        let mut named: Value = serde_json::from_slice(&text[..header]).unwrap();
+        named["id"] = json!(id);
+        let mut options = fs::OpenOptions::new();
+        let mut file = options.write(true).create_new(true).mode(0o600).open(&path).unwrap();
+        file.write_all(named.to_string().as_bytes()).unwrap();
+        file.write_all(&text[header..]).unwrap();
+        path
     }
 
     /// Every file below the home.

@@ -1,9 +1,6 @@
 //! Processes that die and files that are cut: what is on disk always opens, is closed by appending, and goes on.
 
 use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dsh_tests::check_log::{self, assert_same};
@@ -38,17 +35,8 @@ fn recorded(world: &World, model: &str) -> String {
     fs::read_to_string(world.log("whole")).unwrap()
 }
 
-/// Writes a log beside another one, under an id of its own.
-fn write_log(beside: &Path, id: &str, text: &str) -> PathBuf {
-    let path = beside.with_file_name(format!("{id}.jsonl"));
-    let mut file =
-        fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).unwrap();
-    file.write_all(text.replacen("\"whole\"", &format!("\"{id}\""), 1).as_bytes()).unwrap();
-    path
-}
-
 /// The codes of the results that stand for calls without one.
-fn repaired(events: &[Value]) -> Vec<String> {
+pub(crate) fn repaired(events: &[Value]) -> Vec<String> {
     let codes = events.iter().filter_map(|event| event["data"]["error"]["code"].as_str());
     codes.map(str::to_owned).collect()
 }
@@ -59,11 +47,10 @@ fn a_log_that_ends_after_any_event_is_closed_once_and_goes_on() {
     let model = world.model(two_tools(3));
     let whole = recorded(&world, &model);
     let lines: Vec<&str> = whole.lines().collect();
-    let beside = world.log("whole");
     let ids: Vec<(usize, String)> =
         (1..=lines.len()).map(|count| (count, format!("cut-{count}"))).collect();
     for (count, id) in &ids {
-        write_log(&beside, id, &format!("{}\n", lines[..*count].join("\n")));
+        world.lay_log(id, format!("{}\n", lines[..*count].join("\n")).as_bytes());
     }
     let mut client = world.start(&model);
     let mut closed = Vec::new();
@@ -95,7 +82,7 @@ fn a_log_that_ends_after_any_event_is_closed_once_and_goes_on() {
 }
 
 /// What a repair must say of the calls that a log leaves open, in the model's order.
-fn expected_codes(events: &[Value]) -> Vec<String> {
+pub(crate) fn expected_codes(events: &[Value]) -> Vec<String> {
     let of_type = |name: &'static str| events.iter().filter(move |event| event["type"] == name);
     let answered: Vec<&Value> =
         of_type("tool/result").map(|event| &event["data"]["message"]["source"]["callId"]).collect();
@@ -118,12 +105,11 @@ fn a_log_that_is_cut_at_any_byte_opens_and_its_torn_end_is_kept() {
     let world = World::new();
     let model = world.model(two_tools(3));
     let whole = recorded(&world, &model);
-    let beside = world.log("whole");
     let last_two: usize = whole.lines().rev().take(2).map(|line| line.len() + 1).sum();
     let mut client = world.start(&model);
     for cut in whole.len() - last_two..whole.len() {
         let id = format!("torn-{cut}");
-        let path = write_log(&beside, &id, &whole[..cut]);
+        let path = world.lay_log(&id, whole[..cut].as_bytes());
         let on_disk = fs::read_to_string(&path).unwrap();
         client.request("session/events", json!({ "sessionId": id }));
         assert_eq!(fs::read_to_string(&path).unwrap(), on_disk, "reading changes nothing");
@@ -147,7 +133,6 @@ fn damage_in_the_middle_is_named_by_its_line_and_the_file_is_left_alone() {
     let world = World::new();
     let model = world.model(two_tools(3));
     let whole = recorded(&world, &model);
-    let beside = world.log("whole");
     let lines: Vec<String> = whole.lines().map(str::to_owned).collect();
     let seq = |line: &str, by: i64| {
         let mut event: Value = serde_json::from_str(line).unwrap();
@@ -172,7 +157,7 @@ fn damage_in_the_middle_is_named_by_its_line_and_the_file_is_left_alone() {
     for (name, replacement) in damages {
         let mut changed = lines.clone();
         changed.splice(7..8, replacement);
-        files.push((name, write_log(&beside, name, &format!("{}\n", changed.join("\n")))));
+        files.push((name, world.lay_log(name, format!("{}\n", changed.join("\n")).as_bytes())));
     }
     let mut client = world.start(&model);
     for (name, path) in &files {
@@ -203,7 +188,6 @@ fn a_log_of_a_newer_version_is_called_unsupported_and_left_alone() {
     let world = World::new();
     let model = world.model(two_tools(3));
     let whole = recorded(&world, &model);
-    let beside = world.log("whole");
     let seq = whole.lines().count() - 1;
     let event = |more: &str| {
         format!(
@@ -216,7 +200,7 @@ fn a_log_of_a_newer_version_is_called_unsupported_and_left_alone() {
         ("later-event", event(""), "later/event"),
         ("later-header", whole.replacen("\"version\":0", "\"version\":99", 1), "99"),
     ] {
-        let path = write_log(&beside, id, &text);
+        let path = world.lay_log(id, text.as_bytes());
         let before = fs::read(&path).unwrap();
         for _ in 0..2 {
             let error = client.refused("session/prompt", json!({ "sessionId": id, "text": "x" }));
@@ -225,7 +209,7 @@ fn a_log_of_a_newer_version_is_called_unsupported_and_left_alone() {
         }
         assert_eq!(fs::read(&path).unwrap(), before);
     }
-    let path = write_log(&beside, "ignorable", &event(r#","ignorable":true"#));
+    let path = world.lay_log("ignorable", event(r#","ignorable":true"#).as_bytes());
     let before = fs::read_to_string(&path).unwrap();
     client.complete("ignorable", "Go on.");
     assert!(fs::read_to_string(path).unwrap().starts_with(&before), "kept as it was");
@@ -278,11 +262,10 @@ fn a_log_that_changes_under_an_open_session_is_followed_or_refused_but_never_los
     let world = World::new();
     let model = world.model(two_tools(6));
     let whole = recorded(&world, &model);
-    let beside = world.log("whole");
     let mut client = world.start(&model);
     let mut open = |id: &str| {
-        let path = write_log(&beside, id, &whole);
-        client.request("session/get", json!({ "sessionId": id }));
+        let path = world.lay_log(id, whole.as_bytes());
+        client.request("session/subscribe", json!({ "sessionId": id }));
         path
     };
     let (copied, removed, shortened) = (open("copied"), open("removed"), open("shortened"));

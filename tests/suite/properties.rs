@@ -261,10 +261,11 @@ async fn written(home: &Path, events: &[Event], flushes: &[usize]) -> (Vec<Event
     sink.flush().await.unwrap();
     let id = SessionId::from("s");
     let stored = store.open(id.clone()).await.unwrap();
-    assert_eq!(stored.header, header);
+    assert_eq!(*stored.log.header(), header);
     let (other, again) = jsonl::read_file(&store.path(&id)).unwrap();
     assert_eq!(other, header);
-    (stored.events, again)
+    let read = stored.log.page(-1, usize::MAX, |_| true).events;
+    (read.iter().map(|event| Event::clone(event)).collect(), again)
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Two processes with one home: they take turns in one session and never write at once.
 
 use dsh_tests::check_log::{self, assert_same};
+use dsh_tests::client::Client;
 use dsh_tests::script::Script;
+use dsh_tests::seed::Seed;
+use dsh_tests::thorough;
 use dsh_tests::world::World;
 use serde_json::{Value, json};
 
@@ -166,4 +169,85 @@ fn an_id_is_taken_for_every_process_and_without_regard_to_case() {
             assert_eq!(error["code"], -32602, "{id}: {error}");
         }
     }
+}
+
+/// A client whose process may be started anew.
+struct Side<'a> {
+    world: &'a World,
+    model: &'a str,
+    client: Option<Client>,
+}
+
+impl Side<'_> {
+    fn client(&mut self) -> &mut Client {
+        self.client.get_or_insert_with(|| self.world.start(self.model))
+    }
+
+    fn kill(&mut self) {
+        if let Some(mut client) = self.client.take() {
+            client.kill();
+        }
+    }
+}
+
+#[test]
+fn processes_that_alternate_collide_and_die_keep_one_log() {
+    let turns = u32::try_from(thorough(24, 100)).unwrap();
+    let world = World::new();
+    world.file("a.txt", "alpha\n");
+    let mut script = Script::new();
+    for _ in 0..3 * turns {
+        script = script.call("read", r#"{"file_path":"a.txt"}"#).step();
+        script = script.say_chunks(["An ", "answer ", "in ", "pieces."]).wait(3).turn();
+    }
+    let model = world.model(script);
+    let side = || Side { world: &world, model: &model, client: None };
+    let mut sides = [side(), side()];
+    sides[0].client().request("session/new", json!({ "sessionId": "s" }));
+    let mut seed = Seed::new(3);
+    let mut conflicts = 0;
+    for turn in 0..turns {
+        let prompt = json!({ "sessionId": "s", "text": format!("prompt {turn}") });
+        let first = (turn % 2) as usize;
+        if turn % 3 == 2 {
+            // Both at once: each runs its own turn, or is told that the other does.
+            let asked =
+                sides.each_mut().map(|side| side.client().ask("session/prompt", prompt.clone()));
+            for (side, id) in sides.iter_mut().zip(asked) {
+                let answer = side.client().answer(id);
+                if let Some(error) = answer.get("error") {
+                    assert_eq!(error["data"]["kind"], "writerConflict", "{error}");
+                    conflicts += 1;
+                }
+            }
+        } else {
+            sides[first].client().complete("s", &format!("prompt {turn}"));
+        }
+        if turn % 5 == 4 {
+            // One dies in its turn, the other goes on.
+            sides.iter_mut().for_each(|side| drop(side.client().rest("s")));
+            let asked = sides[first].client().ask("session/prompt", prompt);
+            if seed.below(2) == 0 {
+                sides[first].client().answer(asked);
+            }
+            seed.spin(std::time::Duration::from_millis(20));
+            sides[first].kill();
+            let events = sides[1 - first].client().log("s");
+            sides[1 - first].client().complete("s", "Go on.");
+            assert_same(
+                &sides[1 - first].client().log("s")[..events.len()],
+                &events,
+                "what was read",
+            );
+        }
+        sides.iter_mut().for_each(|side| drop(side.client().rest("s")));
+    }
+    assert!(conflicts > 0, "they never met");
+    let [first, second] = sides.each_mut().map(|side| side.client().log("s"));
+    assert_same(&first, &second, "both know the same");
+    drop(sides);
+    let events = check_log::read(&world.log("s")).events;
+    assert_same(&events, &first, "and so does the file");
+    let starts = events.iter().filter(|event| event["type"] == "turn/start").count();
+    assert!(starts >= turns as usize, "{starts} turns");
 }

@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dsh_kernel::service::Key;
+use dsh_protocol::content::Usage;
 use dsh_protocol::event::{Event, EventData, SessionTitle};
 use dsh_protocol::ids::{ModelId, SessionId};
-use dsh_protocol::session::{FileHeader, SessionInfo, SessionStatus, Writer as OtherWriter};
+use dsh_protocol::session::{
+    FileHeader, Queue, SessionInfo, SessionStatus, Totals, Writer as OtherWriter,
+};
 use dsh_protocol::turn::AbortReason;
-use dsh_session::store::{StoreError, Summary};
+use dsh_session::log::Page;
+use dsh_session::store::{Listed, PageWanted, StoreError, Summary};
 
 use crate::agent::{Agent, CommandError};
 use crate::agent_loop::{AgentLoop, choose_model, model_of};
@@ -44,6 +48,19 @@ pub struct NewSession {
     pub title: Option<String>,
     /// The model that its turns ask.
     pub model: Option<ModelId>,
+}
+
+/// A session that is not loaded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionOnDisk {
+    /// What clients see of it.
+    pub info: SessionInfo,
+    /// Tokens of its last request.
+    pub usage: Option<Usage>,
+    /// Tokens of all its requests.
+    pub totals: Totals,
+    /// The messages that wait.
+    pub queue: Queue,
 }
 
 /// Why a session could not be created or opened.
@@ -205,11 +222,24 @@ impl Agents {
 
     /// Every session's summary, last updated first.
     pub async fn list(&self) -> Result<Vec<SessionInfo>, OpenError> {
+        let loaded = {
+            let live = self.lock();
+            let loaded = live.cells.iter().filter(|(_, cell)| cell.initialized());
+            loaded.map(|(id, _)| id.clone()).collect()
+        };
         let mut sessions = Vec::new();
-        for summary in self.sessions.list().await? {
-            match self.live(&summary.header.id) {
-                Some(agent) => sessions.push(agent.info().await?),
-                None => sessions.push(self.cold(summary)),
+        for listed in self.sessions.list(loaded).await? {
+            let id = match &listed {
+                Listed::Loaded(id) => id,
+                Listed::Stored(summary) => &summary.header.id,
+            };
+            match (self.live(id), listed) {
+                (Some(agent), _) => sessions.push(agent.info().await?),
+                (None, Listed::Stored(summary)) => sessions.push(self.cold(summary)),
+                // It was ended meanwhile.
+                (None, Listed::Loaded(id)) => {
+                    sessions.push(self.cold(self.sessions.summary(id).await?));
+                }
             }
         }
         sessions.sort_by(|a, b| {
@@ -225,6 +255,35 @@ impl Agents {
         types: &'static [&'static str],
     ) -> Result<Vec<Event>, OpenError> {
         Ok(self.sessions.pick(id.clone(), types).await?)
+    }
+
+    /// What is known of a session without loading it; `None` if it is loaded, or if something was left open in it
+    /// that its agent has to close.
+    pub async fn at_rest_on_disk(
+        &self,
+        id: &SessionId,
+    ) -> Result<Option<SessionOnDisk>, StoreError> {
+        if self.live(id).is_some() {
+            return Ok(None);
+        }
+        let summary = self.sessions.summary(id.clone()).await?;
+        if (summary.open_turn || summary.has_open_work) && !summary.written_elsewhere {
+            return Ok(None);
+        }
+        let (usage, totals, queue) = (summary.usage, summary.totals, summary.queue.clone());
+        Ok(Some(SessionOnDisk { info: self.cold(summary), usage, totals, queue }))
+    }
+
+    /// Some events of a session that is not loaded; `None` if it is, or if loading it is the better way.
+    pub async fn page_on_disk(
+        &self,
+        id: &SessionId,
+        wanted: PageWanted,
+    ) -> Result<Option<Page>, StoreError> {
+        match self.live(id) {
+            Some(_) => Ok(None),
+            None => self.sessions.page(id.clone(), wanted).await,
+        }
     }
 
     /// Waits until no agent runs a turn.

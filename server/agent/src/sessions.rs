@@ -1,5 +1,6 @@
 //! Opens logs: the `sessions` service.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dsh_kernel::service::Key;
@@ -7,8 +8,8 @@ use dsh_protocol::event::Event;
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::session::FileHeader;
 use dsh_session::clock::Clock;
-use dsh_session::log::Log;
-use dsh_session::store::{Store, StoreError, Summary};
+use dsh_session::log::{Log, Page};
+use dsh_session::store::{Listed, PageWanted, Store, StoreError, Stored, Summary};
 use dsh_session::writer::Writer;
 
 /// The service's name.
@@ -34,15 +35,14 @@ impl Sessions {
     /// Creates an empty log.
     pub async fn create(&self, header: FileHeader) -> Result<Writer, StoreError> {
         let sink = self.store.create(header.clone()).await?;
-        let log = Log::new(header, Vec::new()).map_err(damaged)?;
+        let log = Log::empty(header);
         Ok(Writer::new(Arc::new(log), sink, Arc::clone(&self.clock)))
     }
 
     /// Reads a log.
     pub async fn open(&self, id: SessionId) -> Result<Writer, StoreError> {
-        let stored = self.store.open(id).await?;
-        let log = Log::new(stored.header, stored.events).map_err(damaged)?;
-        Ok(Writer::new(Arc::new(log), stored.sink, Arc::clone(&self.clock)))
+        let Stored { log, sink } = self.store.open(id).await?;
+        Ok(Writer::new(Arc::new(log), sink, Arc::clone(&self.clock)))
     }
 
     /// Reads the events of some types of a log and passes over the rest.
@@ -54,13 +54,22 @@ impl Sessions {
         self.store.pick(id, types).await
     }
 
-    /// Sums up every log.
-    pub async fn list(&self) -> Result<Vec<Summary>, StoreError> {
-        self.store.list().await
+    /// Every log; those that are loaded need no summary.
+    pub async fn list(&self, loaded: BTreeSet<SessionId>) -> Result<Vec<Listed>, StoreError> {
+        self.store.list(loaded).await
     }
-}
 
-fn damaged(violation: dsh_session::fold::Violation) -> StoreError {
-    // Line 1 is the header, and seq counts from 0.
-    StoreError::Damaged { line: violation.seq + 2, reason: violation.rule }
+    /// Sums up a log.
+    pub async fn summary(&self, id: SessionId) -> Result<Summary, StoreError> {
+        self.store.summary(id).await
+    }
+
+    /// Reads some events without loading the log; `None` where loading it is the better way.
+    pub async fn page(
+        &self,
+        id: SessionId,
+        wanted: PageWanted,
+    ) -> Result<Option<Page>, StoreError> {
+        self.store.page(id, wanted).await
+    }
 }

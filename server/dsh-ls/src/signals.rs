@@ -7,14 +7,21 @@ pub(crate) struct Signals {
     interrupt: Signal,
     hangup: Signal,
     terminate: Signal,
+    /// Caught, so that a file that may not grow is an error of its write and not the end of the process.
+    _file_too_big: Signal,
 }
+
+/// The signal for a write beyond the limit of files' sizes, as Linux and macOS number it.
+const FILE_TOO_BIG: i32 = 25;
 
 impl Signals {
     /// Begins to listen.
     pub(crate) fn listen() -> std::io::Result<Self> {
         let interrupt = signal(SignalKind::interrupt())?;
         let hangup = signal(SignalKind::hangup())?;
-        Ok(Self { interrupt, hangup, terminate: signal(SignalKind::terminate())? })
+        let terminate = signal(SignalKind::terminate())?;
+        let _file_too_big = signal(SignalKind::from_raw(FILE_TOO_BIG))?;
+        Ok(Self { interrupt, hangup, terminate, _file_too_big })
     }
 
     /// Waits for the next one.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dsh_agent::agent::Agent;
-use dsh_agent::agents::OpenError;
+use dsh_agent::agents::{Agents, OpenError, SessionOnDisk};
 use dsh_agent::files::Buffers;
 use dsh_agent::host::{Host, NewId, time_ordered_ids};
 use dsh_config::problem::Problem;
@@ -14,7 +14,8 @@ use dsh_config::profile::Sources;
 use dsh_kernel::plugin::Row;
 use dsh_protocol::ids::{ModelId, SessionId};
 use dsh_session::clock::{Clock, system};
-use dsh_session::store::StoreError;
+use dsh_session::log::Page;
+use dsh_session::store::{PageWanted, StoreError};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
@@ -309,6 +310,52 @@ impl Runtime {
             Some(workspace) => Some(workspace),
             None => self.session(id).await.ok().map(|(workspace, _)| workspace),
         }
+    }
+
+    /// What is known of a session without loading it; `None` if only its agent can say, or nobody.
+    pub async fn session_on_disk(
+        &self,
+        id: &SessionId,
+    ) -> Result<Option<SessionOnDisk>, SessionError> {
+        for agents in self.agents_of(id).await? {
+            match agents.at_rest_on_disk(id).await {
+                Err(StoreError::NotFound(_)) => {}
+                // Loading it says what is wrong.
+                answer => return Ok(answer.unwrap_or_default()),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Some events of a session that is not loaded; `None` if only its agent can tell them, or nobody.
+    pub async fn page_on_disk(
+        &self,
+        id: &SessionId,
+        wanted: PageWanted,
+    ) -> Result<Option<Page>, SessionError> {
+        for agents in self.agents_of(id).await? {
+            match agents.page_on_disk(id, wanted.clone()).await {
+                Err(StoreError::NotFound(_)) => {}
+                answer => return Ok(answer.unwrap_or_default()),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The agents of the folders that may have a session.
+    async fn agents_of(&self, id: &SessionId) -> Result<Vec<Arc<Agents>>, SessionError> {
+        let found = self.lock().found.get(id).cloned();
+        let folders = match found {
+            Some(workspace) => vec![workspace],
+            // An id that no client could have chosen is the name of no file.
+            None if id.is_choosable() => self.workspaces().await.unwrap_or_default(),
+            None => Vec::new(),
+        };
+        let mut agents = Vec::new();
+        for folder in folders {
+            agents.push(folder.agents().await?);
+        }
+        Ok(agents)
     }
 
     /// Remembers where a session is.

@@ -1,13 +1,10 @@
-//! The events of a log in memory, with runs of streamed deltas packed: an event of its own costs some 300
-//! bytes, a delta in a run its text and 12 more. What comes out is what went in.
+//! The events of a log in memory, with runs of streamed deltas packed.
 
 use std::sync::Arc;
 
-use dsh_protocol::content::Chunk;
-use dsh_protocol::event::{AssistantChunk, Event, EventData};
+use dsh_protocol::event::Event;
 
-/// The most text of one run, in bytes, so that no allocation grows with the answer.
-const RUN_BYTES: usize = 64 * 1024;
+use crate::run::Run;
 
 /// Events by seq, from 0 without gaps.
 #[derive(Debug, Default)]
@@ -21,55 +18,19 @@ enum Segment {
     Run(Run),
 }
 
-/// Deltas of one block that follow one another.
-#[derive(Debug)]
-struct Run {
-    first_seq: u64,
-    of: Block,
-    times: Vec<u64>,
-    /// Where each delta's text ends.
-    ends: Vec<u32>,
-    text: String,
-}
-
-/// What deltas must share to stand in one run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Block {
-    turn: u64,
-    step: u64,
-    index: u32,
-    kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Text,
-    Reasoning,
-    ToolCall,
-}
-
 impl Events {
     /// Adds the next event.
     pub(crate) fn push(&mut self, event: Arc<Event>) {
-        let Some((of, text)) = delta(&event) else {
-            self.segments.push(Segment::One(event));
-            return;
-        };
         if let Some(Segment::Run(run)) = self.segments.last_mut()
-            && run.of == of
-            && run.text.len() + text.len() <= RUN_BYTES
+            && run.take(&event)
         {
-            run.push(event.time, text);
             return;
         }
-        let mut run = Run {
-            first_seq: event.seq,
-            of,
-            times: Vec::new(),
-            ends: Vec::new(),
-            text: String::new(),
-        };
-        run.push(event.time, text);
+        self.segments.push(Run::of(&event).map_or(Segment::One(event), Segment::Run));
+    }
+
+    /// Adds the next events.
+    pub(crate) fn push_run(&mut self, run: Run) {
         self.segments.push(Segment::Run(run));
     }
 
@@ -89,7 +50,7 @@ impl Segment {
     fn first_seq(&self) -> u64 {
         match self {
             Self::One(event) => event.seq,
-            Self::Run(run) => run.first_seq,
+            Self::Run(run) => run.first_seq(),
         }
     }
 
@@ -98,71 +59,21 @@ impl Segment {
             Self::One(event) => Box::new((event.seq >= seq).then(|| Arc::clone(event)).into_iter()),
             Self::Run(run) => {
                 let skipped =
-                    usize::try_from(seq.saturating_sub(run.first_seq)).unwrap_or(usize::MAX);
-                Box::new((skipped..run.ends.len()).map(|at| Arc::new(run.event(at))))
+                    usize::try_from(seq.saturating_sub(run.first_seq())).unwrap_or(usize::MAX);
+                Box::new((skipped..run.len()).map(|at| Arc::new(run.event(at))))
             }
         }
     }
 }
 
-impl Run {
-    fn push(&mut self, time: u64, text: &str) {
-        self.times.push(time);
-        self.text.push_str(text);
-        // A run's text is far shorter than 4 GiB, but for a single delta that is longer.
-        self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
-    }
-
-    fn event(&self, at: usize) -> Event {
-        let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
-        let text = self.text[start..self.ends[at] as usize].to_owned();
-        let index = self.of.index;
-        let chunk = match self.of.kind {
-            Kind::Text => Chunk::TextDelta { index, text },
-            Kind::Reasoning => Chunk::ReasoningDelta { index, text },
-            Kind::ToolCall => Chunk::ToolCallDelta { index, arguments_delta: text },
-        };
-        let data = AssistantChunk { turn: self.of.turn, step: self.of.step, chunk };
-        Event {
-            seq: self.first_seq + at as u64,
-            time: self.times[at],
-            data: EventData::AssistantChunk(data),
-            surface_op: None,
-            source_event_seqs: None,
-            ignorable: false,
-        }
-    }
-}
-
-/// What a delta belongs to and its text; `None` for every other event, and for a delta with an envelope of
-/// its own.
-fn delta(event: &Event) -> Option<(Block, &str)> {
-    let EventData::AssistantChunk(AssistantChunk { turn, step, chunk }) = &event.data else {
-        return None;
-    };
-    let (index, kind, text) = match chunk {
-        Chunk::TextDelta { index, text } => (*index, Kind::Text, text),
-        Chunk::ReasoningDelta { index, text } => (*index, Kind::Reasoning, text),
-        Chunk::ToolCallDelta { index, arguments_delta } => {
-            (*index, Kind::ToolCall, arguments_delta)
-        }
-        Chunk::BlockStart { .. }
-        | Chunk::BlockEnd { .. }
-        | Chunk::Usage { .. }
-        | Chunk::Finish { .. } => {
-            return None;
-        }
-    };
-    let plain = event.source_event_seqs.is_none() && !event.ignorable && text.len() <= RUN_BYTES;
-    plain.then_some((Block { turn: *turn, step: *step, index, kind }, text))
-}
-
 #[cfg(test)]
 mod tests {
-    use dsh_protocol::event::TurnStart;
+    use dsh_protocol::content::Chunk;
+    use dsh_protocol::event::{AssistantChunk, EventData, TurnStart};
     use proptest::prelude::*;
 
     use super::*;
+    use crate::run::RUN_BYTES;
 
     fn event(seq: u64, time: u64, data: EventData) -> Arc<Event> {
         let (surface_op, source_event_seqs) = (None, None);
@@ -197,6 +108,12 @@ mod tests {
             for from in 0..=all.len() {
                 let out: Vec<_> = events.from(from as u64).collect();
                 prop_assert_eq!(out.as_slice(), &all[from..]);
+            }
+            for segment in &events.segments {
+                let Segment::Run(run) = segment else { continue };
+                let row = serde_json::to_string(run).unwrap();
+                let again: Run = serde_json::from_str(&row).unwrap();
+                prop_assert_eq!(&again, run, "{}", row);
             }
         }
     }

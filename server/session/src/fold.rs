@@ -18,6 +18,7 @@ use crate::activations::Activations;
 use crate::inbox::Inbox;
 use crate::reviews::Reviews;
 use crate::rounds::Rounds;
+use crate::run::{Entry, Run};
 use crate::surface::Surface;
 
 mod check;
@@ -155,10 +156,33 @@ impl Fold {
         Ok(())
     }
 
+    /// The same for what a line of a log file holds.
+    pub(crate) fn push_entry(&mut self, entry: &Entry) -> Result<(), Violation> {
+        match entry {
+            Entry::One(event) => self.push(event),
+            Entry::Run(run) => self.push_run(run),
+        }
+    }
+
+    /// The same for a run of deltas, which change nothing but how far the log has come.
+    pub(crate) fn push_run(&mut self, run: &Run) -> Result<(), Violation> {
+        check::run(self, run)?;
+        self.next_seq = run.next_seq();
+        self.updated_at = Some(run.last_time());
+        Ok(())
+    }
+
     /// The outcome of the last turn that has ended.
     pub fn last_ended_turn(&self) -> Option<(u64, &TurnRecord)> {
         let at = self.turns.iter().rposition(|record| record.end.is_some())?;
         Some((at as u64 + 1, &self.turns[at]))
+    }
+
+    /// Whether work beside turns has not come out: it runs, or a crash left it.
+    pub fn has_open_work(&self) -> bool {
+        self.reviews.open().next().is_some()
+            || !self.rounds.open().is_empty()
+            || !self.activations.open().is_empty()
     }
 
     /// Whether messages wait behind a turn that did not complete.

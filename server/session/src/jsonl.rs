@@ -1,14 +1,14 @@
-//! Logs as files: `<home>/sessions/<workspace slug>/<session id>.jsonl`, a header line and then one event
-//! to a line. Readable with a pager, searchable with grep.
+//! Logs as files: `<home>/sessions/<workspace slug>/<session id>.jsonl`, a header line and then one event or one
+//! run of deltas to a line. Readable with a pager, searchable with grep.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::sync::Arc;
 
 use dsh_protocol::event::Event;
 use dsh_protocol::ids::SessionId;
@@ -16,12 +16,22 @@ use dsh_protocol::session::FileHeader;
 use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
-use crate::store::{BoxFuture, Sink, StorageError, Store, StoreError, Stored, Summary};
+use crate::log::Page;
+use crate::store::{
+    BoxFuture, Listed, PageWanted, Sink, StorageError, Store, StoreError, Stored, Summary,
+};
 
+mod decode;
+mod index;
+mod lines;
+mod page;
+mod pending;
 mod pick;
 mod read;
 mod sink;
 
+use index::{Index, Stamp};
+use lines::Mark;
 use sink::FileSink;
 
 const EXTENSION: &str = "jsonl";
@@ -36,22 +46,19 @@ pub struct JsonlStore {
     root: PathBuf,
     /// The folder for this workspace's logs.
     folder: PathBuf,
-    summaries: Arc<Mutex<BTreeMap<PathBuf, Cached>>>,
+    index: Arc<Index>,
 }
 
-/// A summary and the state of the file that it was made from.
-struct Cached {
-    length: u64,
-    modified: Option<SystemTime>,
-    summary: Summary,
-}
+/// What the index is told of a log that was read.
+type Made = (String, Stamp, Summary);
 
 impl JsonlStore {
     /// The logs of `workspace` under `home`. Touches nothing yet.
     pub fn new(home: &Path, workspace: &Path) -> Self {
         let root = home.join("sessions");
         let folder = root.join(slug(workspace));
-        Self { root, folder, summaries: Arc::default() }
+        let index = Arc::new(Index::new(&folder));
+        Self { root, folder, index }
     }
 
     /// The files of all logs, by name.
@@ -85,70 +92,89 @@ impl JsonlStore {
             let _ = fs::remove_file(&path);
             return Err(storage("write", &path, &error));
         }
-        let sink = FileSink::new(file, path, line.len() as u64, 0);
+        let mark = Mark { offset: line.len() as u64, lines: 1, next_seq: 0 };
+        let sink = FileSink::new(file, true, path, mark, Arc::clone(&self.index));
         sink.sync_entry();
         Ok(Arc::new(sink))
     }
 
     fn open_now(&self, id: &SessionId) -> Result<Stored, StoreError> {
         let path = self.path(id);
-        let file = match open_options().open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(StoreError::NotFound(id.clone()));
+        // What cannot be written can be read all the same.
+        let writable = open_log(&path, id, &open_options());
+        let (file, writable) = match writable {
+            Ok(file) => (file, true),
+            Err(StoreError::Storage(error)) => {
+                (open_log(&path, id, &reading()).map_err(|_| error)?, false)
             }
-            Err(error) => return Err(storage("open", &path, &error)),
+            Err(error) => return Err(error),
         };
-        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-            return Err(StoreError::Unsupported("it is not a regular file".to_owned()));
-        }
-        let log = read::log(&file).map_err(|error| error.in_file(&path))?;
-        let sink = Arc::new(FileSink::new(file, path, log.length, log.events.len() as u64));
-        Ok(Stored { header: log.header, events: log.events, sink })
+        let (log, mark) = read::log(&file).map_err(|error| error.in_file(&path))?;
+        check_id(log.header(), id)?;
+        let sink = Arc::new(FileSink::new(file, writable, path, mark, Arc::clone(&self.index)));
+        Ok(Stored { log, sink })
     }
 
-    fn list_now(&self) -> Result<Vec<Summary>, StoreError> {
-        let mut summaries = Vec::new();
+    fn list_now(&self, loaded: &BTreeSet<SessionId>) -> Result<Vec<Listed>, StoreError> {
+        self.index.refresh();
+        let mut listed = Vec::new();
+        let mut names = BTreeSet::new();
+        let mut read = Vec::new();
         for path in self.paths()? {
-            match self.summary(&path) {
-                Ok(summary) => summaries.push(summary),
+            let Some(name) = path.file_stem().and_then(OsStr::to_str) else { continue };
+            names.insert(name.to_owned());
+            let id = SessionId::from(name);
+            if loaded.contains(&id) {
+                listed.push(Listed::Loaded(id));
+                continue;
+            }
+            match self.summary_of(&path, &id, &mut read) {
+                Ok(summary) => listed.push(Listed::Stored(summary)),
                 Err(error) => {
                     tracing::warn!(path = %path.display(), %error, "session left out of the list");
                 }
             }
         }
-        Ok(summaries)
+        self.index.add(read);
+        self.index.keep(|name| names.contains(name));
+        Ok(listed)
     }
 
-    /// A file's summary: read again only when the file has changed.
-    fn summary(&self, path: &Path) -> Result<Summary, StoreError> {
-        let file = File::open(path).map_err(|error| storage("open", path, &error))?;
-        let metadata = file.metadata().map_err(|error| storage("open", path, &error))?;
-        let written_elsewhere = sink::is_locked(&file);
-        {
-            let cache = self.summaries.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(cached) = cache.get(path)
-                && cached.length == metadata.len()
-                && cached.modified == metadata.modified().ok()
-            {
-                return Ok(Summary { written_elsewhere, ..cached.summary.clone() });
+    fn summary_now(&self, id: &SessionId) -> Result<Summary, StoreError> {
+        self.index.refresh();
+        let mut read = Vec::new();
+        let summary = self.summary_of(&self.path(id), id, &mut read);
+        self.index.add(read);
+        summary
+    }
+
+    /// A log's summary: from the index, else from the log, which is then added to what was read.
+    fn summary_of(
+        &self,
+        path: &Path,
+        id: &SessionId,
+        read: &mut Vec<Made>,
+    ) -> Result<Summary, StoreError> {
+        let metadata = match fs::metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(StoreError::NotFound(id.clone()));
             }
-        }
-        let log = read::log(&file).map_err(|error| error.in_file(path))?;
-        let fold = crate::fold::Fold::of(&log.events).map_err(|violation| StoreError::Damaged {
-            line: violation.seq + 2,
-            reason: violation.rule,
-        })?;
-        let summary = Summary::of(&log.header, &fold);
-        let cached = Cached {
-            length: metadata.len(),
-            modified: metadata.modified().ok(),
-            summary: summary.clone(),
+            Err(error) => return Err(storage("open", path, &error)),
         };
-        self.summaries
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(path.to_owned(), cached);
+        let stamp = Stamp::of(&metadata);
+        if let Some(summary) = self.index.get(id.as_str(), stamp) {
+            // Only a turn that is open may be somebody's who writes now.
+            let written_elsewhere =
+                summary.open_turn && File::open(path).is_ok_and(|file| sink::is_locked(&file));
+            return Ok(Summary { written_elsewhere, ..summary });
+        }
+        let file = open_log(path, id, &reading())?;
+        let written_elsewhere = sink::is_locked(&file);
+        let (header, fold) = read::fold(&file).map_err(|error| error.in_file(path))?;
+        check_id(&header, id)?;
+        let summary = Summary::of(&header, &fold);
+        read.push((id.to_string(), stamp, summary.clone()));
         Ok(Summary { written_elsewhere, ..summary })
     }
 
@@ -188,17 +214,34 @@ impl Store for JsonlStore {
         blocking(move || pick_from(&path, types).map(|(_, events)| events))
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Vec<Summary>, StoreError>> {
+    fn list(&self, loaded: BTreeSet<SessionId>) -> BoxFuture<'_, Result<Vec<Listed>, StoreError>> {
         let store = self.clone();
-        blocking(move || store.list_now())
+        blocking(move || store.list_now(&loaded))
+    }
+
+    fn summary(&self, id: SessionId) -> BoxFuture<'_, Result<Summary, StoreError>> {
+        let store = self.clone();
+        blocking(move || store.summary_now(&id))
+    }
+
+    fn page(
+        &self,
+        id: SessionId,
+        wanted: PageWanted,
+    ) -> BoxFuture<'_, Result<Option<Page>, StoreError>> {
+        let path = self.path(&id);
+        blocking(move || match page::page(&path, &wanted) {
+            Ok(page) => Ok(page),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::NotFound(id)),
+            Err(error) => Err(storage("read", &path, &error)),
+        })
     }
 }
 
 /// Reads a log file wherever it stands. Changes nothing; the torn end of a crash is left out. Blocks.
 pub fn read_file(path: &Path) -> Result<(FileHeader, Vec<Event>), StoreError> {
     let file = File::open(path).map_err(|error| storage("open", path, &error))?;
-    let log = read::log(&file).map_err(|error| error.in_file(path))?;
-    Ok((log.header, log.events))
+    read::events(&file).map_err(|error| error.in_file(path))
 }
 
 /// Reads the header and the events of some types of a log file wherever it stands, and passes over the rest. Changes
@@ -251,6 +294,38 @@ fn open_options() -> OpenOptions {
     // Opening a pipe must not wait for somebody at its other end.
     options.read(true).append(true).mode(0o600).custom_flags(O_NONBLOCK);
     options
+}
+
+/// Opens a log that is there.
+fn open_log(path: &Path, id: &SessionId, options: &OpenOptions) -> Result<File, StoreError> {
+    let file = match options.open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(StoreError::NotFound(id.clone()));
+        }
+        Err(error) => return Err(storage("open", path, &error)),
+    };
+    if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        Ok(file)
+    } else {
+        Err(StoreError::Unsupported("it is not a regular file".to_owned()))
+    }
+}
+
+/// For files that are only read.
+fn reading() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(O_NONBLOCK);
+    options
+}
+
+/// A log is that of the session that its file is named after.
+fn check_id(header: &FileHeader, id: &SessionId) -> Result<(), StoreError> {
+    if header.id == *id {
+        return Ok(());
+    }
+    let reason = format!("it is the log of `{}`", header.id);
+    Err(StoreError::Damaged { line: 1, reason })
 }
 
 /// The log files of a folder, by name; none when the folder is not there yet.

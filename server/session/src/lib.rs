@@ -7,6 +7,7 @@ pub mod log;
 pub mod writer;
 
 mod events;
+mod run;
 
 pub mod fold;
 pub mod inbox;

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use crate::events::Events;
 use crate::fold::{Fold, Violation};
+use crate::run::Entry;
 
 /// The events of one session and the state folded from them. Readers share it; only the session's
 /// [`crate::writer::Writer`] adds to it.
@@ -17,9 +18,32 @@ pub struct Log {
     last_seq: watch::Sender<i64>,
 }
 
+#[derive(Default)]
 struct State {
     events: Events,
     fold: Fold,
+}
+
+/// A log that is being read.
+#[derive(Default)]
+pub(crate) struct Loading(State);
+
+impl Loading {
+    /// Adds what the next line holds.
+    pub(crate) fn push(&mut self, entry: Entry) -> Result<(), Violation> {
+        self.0.fold.push_entry(&entry)?;
+        match entry {
+            Entry::One(event) => self.0.events.push(Arc::new(event)),
+            Entry::Run(run) => self.0.events.push_run(run),
+        }
+        Ok(())
+    }
+
+    /// The log of what was added.
+    pub(crate) fn done(self, header: FileHeader) -> Log {
+        let last_seq = watch::Sender::new(last_seq(&self.0.fold));
+        Log { header, state: Mutex::new(self.0), last_seq }
+    }
 }
 
 /// Some events of a log.
@@ -36,13 +60,16 @@ pub struct Page {
 impl Log {
     /// A log of the given events; the first that breaks a rule refuses it.
     pub fn new(header: FileHeader, events: Vec<Event>) -> Result<Self, Violation> {
-        let mut state = State { events: Events::default(), fold: Fold::default() };
+        let mut loading = Loading::default();
         for event in events {
-            state.fold.push(&event)?;
-            state.events.push(Arc::new(event));
+            loading.push(Entry::One(event))?;
         }
-        let last_seq = watch::Sender::new(last_seq(&state.fold));
-        Ok(Self { header, state: Mutex::new(state), last_seq })
+        Ok(loading.done(header))
+    }
+
+    /// A log without events.
+    pub fn empty(header: FileHeader) -> Self {
+        Loading::default().done(header)
     }
 
     /// What was fixed when the session was created.

@@ -1,13 +1,17 @@
 //! Where logs are kept: the `sessionStore` service.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dsh_kernel::service::Key;
+use dsh_protocol::content::Usage;
 use dsh_protocol::event::Event;
 use dsh_protocol::ids::{ModelId, SessionId};
-use dsh_protocol::session::FileHeader;
+use dsh_protocol::session::{FileHeader, Queue, Totals};
+use serde::{Deserialize, Serialize};
 
 use crate::fold::Fold;
+use crate::log::{Log, Page};
 
 /// A boxed future, as methods of services return.
 pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -30,12 +34,52 @@ pub trait Store: Send + Sync {
         types: &'static [&'static str],
     ) -> BoxFuture<'_, Result<Vec<Event>, StoreError>>;
 
-    /// Sums up every log. Those that cannot be read are left out.
-    fn list(&self) -> BoxFuture<'_, Result<Vec<Summary>, StoreError>>;
+    /// Every log; those that are loaded need no summary. Those that cannot be read are left out.
+    fn list(&self, loaded: BTreeSet<SessionId>) -> BoxFuture<'_, Result<Vec<Listed>, StoreError>>;
+
+    /// Sums up a log.
+    fn summary(&self, id: SessionId) -> BoxFuture<'_, Result<Summary, StoreError>>;
+
+    /// Reads some events without loading the log; `None` where loading it is the better way.
+    fn page(
+        &self,
+        _id: SessionId,
+        _wanted: PageWanted,
+    ) -> BoxFuture<'_, Result<Option<Page>, StoreError>> {
+        Box::pin(async { Ok(None) })
+    }
 }
 
-/// What a list shows of a log.
+/// A log of a list.
 #[derive(Clone, Debug, PartialEq)]
+pub enum Listed {
+    /// It is one of those that are loaded.
+    Loaded(SessionId),
+    /// It is not.
+    Stored(Summary),
+}
+
+/// Which events of a log are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageWanted {
+    /// Those with a greater seq; −1: all.
+    pub after: i64,
+    /// How many at most.
+    pub limit: usize,
+    /// Of which types; `None`: of all.
+    pub types: Option<Vec<String>>,
+}
+
+impl PageWanted {
+    /// Whether events of a type are wanted.
+    pub fn takes(&self, name: &str) -> bool {
+        self.types.as_ref().is_none_or(|types| types.iter().any(|wanted| wanted == name))
+    }
+}
+
+/// What a list shows of a log, and what is told of a session that is not loaded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Summary {
     /// What was fixed when the session was created.
     pub header: FileHeader,
@@ -51,7 +95,16 @@ pub struct Summary {
     pub parked: bool,
     /// Whether a turn is open: another process runs it, or a crash left it.
     pub open_turn: bool,
+    /// Whether a review, a person's round or an agent in the background has not come out, likewise.
+    pub has_open_work: bool,
+    /// Tokens of the last request.
+    pub usage: Option<Usage>,
+    /// Tokens of all requests.
+    pub totals: Totals,
+    /// The messages that wait.
+    pub queue: Queue,
     /// Whether another process writes it now.
+    #[serde(skip)]
     pub written_elsewhere: bool,
 }
 
@@ -66,6 +119,10 @@ impl Summary {
             last_seq: i64::try_from(fold.next_seq).unwrap_or(i64::MAX) - 1,
             parked: fold.is_parked(),
             open_turn: fold.open_turn.is_some(),
+            has_open_work: fold.has_open_work(),
+            usage: fold.usage,
+            totals: fold.totals,
+            queue: fold.inbox.queue(),
             written_elsewhere: false,
         }
     }
@@ -73,10 +130,8 @@ impl Summary {
 
 /// A log as it was read.
 pub struct Stored {
-    /// What was fixed when the session was created.
-    pub header: FileHeader,
-    /// Its events.
-    pub events: Vec<Event>,
+    /// The log.
+    pub log: Log,
     /// Where further events go.
     pub sink: Arc<dyn Sink>,
 }
@@ -97,8 +152,9 @@ pub trait Sink: Send + Sync {
     /// Takes the right to append; returns what other processes have appended meanwhile.
     fn acquire(&self) -> BoxFuture<'static, Result<Vec<Event>, LeaseError>>;
 
-    /// Writes what is left and gives the right back.
-    fn release(&self) -> BoxFuture<'static, ()>;
+    /// Writes what is left and gives the right back; `summary` is that of the whole log. What cannot be written
+    /// is tried again until it can, and the right is kept until then: what others append would stand in its place.
+    fn release(&self, summary: Summary) -> BoxFuture<'static, ()>;
 }
 
 /// A log that could not be written.
@@ -168,7 +224,7 @@ impl Sink for Memory {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn release(&self) -> BoxFuture<'static, ()> {
+    fn release(&self, _summary: Summary) -> BoxFuture<'static, ()> {
         Box::pin(async {})
     }
 }

@@ -7,7 +7,7 @@ use dsh_protocol::event::{AppendTag, Empty, Event, EventData, SurfaceOp};
 use crate::clock::Clock;
 use crate::fold::Violation;
 use crate::log::Log;
-use crate::store::{LeaseError, Sink, StorageError};
+use crate::store::{LeaseError, Sink, StorageError, Summary};
 
 /// Appends events: first to the log in memory, which readers see at once, and to the sink, which brings them
 /// to disk behind the writer's back or when it is told to flush.
@@ -123,7 +123,8 @@ impl Writer {
 
     /// Lets other processes append.
     pub async fn release(&self) {
-        self.sink.release().await;
+        let summary = self.log.read(|fold| Summary::of(self.log.header(), fold));
+        self.sink.release(summary).await;
     }
 }
 

@@ -8,6 +8,19 @@ import { root } from "./install.mjs";
 /** A question that every model of the tests has an answer to. */
 export const QUESTION = "where is Circle defined?";
 
+/** The events of a line of a log, which may be a packed run of deltas. */
+function unpacked(line) {
+  const kinds = { "text-chunks": ["text-delta", "texts", "text"], "reasoning-chunks": ["reasoning-delta", "texts", "text"], "tool-call-chunks": ["tool-call-delta", "args", "argumentsDelta"] };
+  if (!kinds[line.type]) return [line];
+  const [type, list, key] = kinds[line.type];
+  const { turn, step, index, dt } = line.data;
+  let time = line.time0;
+  return line.data[list].map((said, at) => {
+    if (at > 0) time += dt[at - 1];
+    return { type: "assistant/chunk", seq: line.seq0 + at, time, data: { turn, step, chunk: { type, index, [key]: said } } };
+  });
+}
+
 export class ChatPage {
   constructor(host, parts, dshLs) {
     Object.assign(this, { host, parts, dshLs, page: host.page, context: host.page.context(), asked: 0 });
@@ -185,7 +198,7 @@ export class ChatPage {
   /** The events of the newest session, from its log. */
   events() {
     const lines = readFileSync(this.logs().at(-1), "utf8").trim().split("\n").slice(1);
-    return lines.map((line) => JSON.parse(line));
+    return lines.map((line) => JSON.parse(line)).flatMap(unpacked);
   }
 
   /** Whether everything is inside the width of the view. Code scrolls by itself. */

@@ -1,14 +1,15 @@
 //! A store of sessions that no disk holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use dsh_protocol::event::Event;
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::session::FileHeader;
 use dsh_session::fold::Fold;
+use dsh_session::log::Log;
 use dsh_session::store::{
-    BoxFuture, LeaseError, Sink, StorageError, Store, StoreError, Stored, Summary,
+    BoxFuture, LeaseError, Listed, Sink, StorageError, Store, StoreError, Stored, Summary,
 };
 
 type Kept = Arc<Mutex<BTreeMap<SessionId, (FileHeader, Vec<Event>)>>>;
@@ -33,7 +34,7 @@ impl Store for Shelf {
         let sink: Arc<dyn Sink> = Arc::new(OnShelf(self.clone(), id.clone()));
         Box::pin(async move {
             let (header, events) = kept.ok_or(StoreError::NotFound(id))?;
-            Ok(Stored { header, events, sink })
+            Ok(Stored { log: Log::new(header, events).unwrap(), sink })
         })
     }
 
@@ -49,14 +50,20 @@ impl Store for Shelf {
         })
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Vec<Summary>, StoreError>> {
+    fn list(&self, _: BTreeSet<SessionId>) -> BoxFuture<'_, Result<Vec<Listed>, StoreError>> {
         let kept = self.0.lock().unwrap();
-        let sum_up = |(header, events): &(FileHeader, Vec<Event>)| {
-            Summary::of(header, &Fold::of(events).unwrap())
-        };
-        let summaries = kept.values().map(sum_up).collect();
-        Box::pin(async { Ok(summaries) })
+        let listed = kept.values().map(|kept| Listed::Stored(sum_up(kept))).collect();
+        Box::pin(async { Ok(listed) })
     }
+
+    fn summary(&self, id: SessionId) -> BoxFuture<'_, Result<Summary, StoreError>> {
+        let summary = self.0.lock().unwrap().get(&id).map(sum_up);
+        Box::pin(async { summary.ok_or(StoreError::NotFound(id)) })
+    }
+}
+
+fn sum_up((header, events): &(FileHeader, Vec<Event>)) -> Summary {
+    Summary::of(header, &Fold::of(events).unwrap())
 }
 
 impl Sink for OnShelf {
@@ -76,7 +83,7 @@ impl Sink for OnShelf {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn release(&self) -> BoxFuture<'static, ()> {
+    fn release(&self, _: Summary) -> BoxFuture<'static, ()> {
         Box::pin(async {})
     }
 }

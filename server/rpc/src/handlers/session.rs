@@ -180,7 +180,18 @@ pub(crate) async fn set_model(
 }
 
 pub(crate) async fn get(cx: &Cx, params: SessionIdParams) -> Result<SessionGetResult, RpcError> {
-    let agent = repaired(cx, &params.session_id).await?;
+    let id = &params.session_id;
+    let on_disk = cx.server.runtime.session_on_disk(id).await;
+    if let Some(session) = on_disk.map_err(|error| errors::session(&error))? {
+        return Ok(SessionGetResult {
+            session: session.info,
+            usage: session.usage,
+            totals: session.totals,
+            queue: session.queue,
+            pending_approvals: Vec::new(),
+        });
+    }
+    let agent = repaired(cx, id).await?;
     let session = info(&agent).await?;
     Ok(agent.log().read(|fold| SessionGetResult {
         session,

@@ -6,6 +6,7 @@ use dsh_protocol::message::Source;
 use dsh_protocol::workspace::ToolErrorCode;
 
 use super::{Fold, OpenTurn};
+use crate::run::{Block, Run};
 
 /// An event that breaks a rule of the log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,10 +28,24 @@ pub(super) fn event(fold: &Fold, event: &Event) -> Result<(), Violation> {
         .map_err(|rule| Violation { seq: event.seq, name: event.data.name().to_owned(), rule })
 }
 
+/// The same for a run of deltas.
+pub(super) fn run(fold: &Fold, run: &Run) -> Result<(), Violation> {
+    let Block { turn, step, .. } = run.block();
+    follows(fold, run.first_seq())
+        .and_then(|()| in_step(fold, Step { turn, step }).map(|_| ()))
+        .map_err(|rule| Violation {
+            seq: run.first_seq(),
+            name: "assistant/chunk".to_owned(),
+            rule,
+        })
+}
+
+fn follows(fold: &Fold, seq: u64) -> Result<(), String> {
+    if seq == fold.next_seq { Ok(()) } else { Err(format!("expected seq {}", fold.next_seq)) }
+}
+
 fn envelope(fold: &Fold, event: &Event) -> Result<(), String> {
-    if event.seq != fold.next_seq {
-        return Err(format!("expected seq {}", fold.next_seq));
-    }
+    follows(fold, event.seq)?;
     let Some(seqs) = &event.source_event_seqs else { return Ok(()) };
     if seqs.is_empty() && !matches!(event.data, EventData::AssistantMessage(_)) {
         return Err("`sourceEventSeqs` is empty".to_owned());

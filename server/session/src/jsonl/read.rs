@@ -1,21 +1,18 @@
 //! Reads log files: a header, events, and perhaps the torn end of a line that a crash cut off.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::path::Path;
 
-use dsh_protocol::event::{Event, EventData};
+use dsh_protocol::event::Event;
 use dsh_protocol::session::FileHeader;
 
+use super::decode::{Decoder, Refusal};
+use super::lines::{Lines, Mark};
+use crate::fold::{Fold, Violation};
+use crate::log::{Loading, Log};
+use crate::run::Entry;
 use crate::store::{StorageError, StoreError};
-
-/// A log file's content.
-pub(super) struct ReadLog {
-    pub(super) header: FileHeader,
-    pub(super) events: Vec<Event>,
-    /// Where the last whole line ends. What stands behind it is torn.
-    pub(super) length: u64,
-}
 
 /// Why a log file could not be read.
 pub(super) enum ReadError {
@@ -36,42 +33,76 @@ impl ReadError {
     }
 }
 
-/// Reads a whole file.
-pub(super) fn log(file: &File) -> Result<ReadLog, ReadError> {
-    let bytes = read_from(file, 0)?;
-    let length = whole_lines(&bytes);
-    let mut lines = bytes[..length].split_inclusive(|byte| *byte == b'\n');
-    let first = lines.next().ok_or_else(|| damaged(1, "the header line is missing"))?;
-    let header = header(first)?;
-    let events = events(lines, 2, 0)?;
-    Ok(ReadLog { header, events, length: length as u64 })
+/// Reads a whole log. The mark says where its last whole line ends; what stands behind it is torn.
+pub(super) fn log(file: &File) -> Result<(Log, Mark), ReadError> {
+    let (header, mark) = header(file)?;
+    let mut loading = Loading::default();
+    let mark = entries(file, mark, |entry| loading.push(entry))?;
+    Ok((loading.done(header), mark))
 }
 
-/// What another process has appended behind `offset`: its events, and where its last whole line ends.
-pub(super) fn tail(
+/// Folds a whole log without keeping it.
+pub(super) fn fold(file: &File) -> Result<(FileHeader, Fold), ReadError> {
+    let (header, mark) = header(file)?;
+    let mut fold = Fold::default();
+    entries(file, mark, |entry| fold.push_entry(&entry))?;
+    Ok((header, fold))
+}
+
+/// The events of a whole log; that they keep the rules is not looked at.
+pub(super) fn events(file: &File) -> Result<(FileHeader, Vec<Event>), ReadError> {
+    let (header, mark) = header(file)?;
+    Ok((header, tail(file, mark)?.0))
+}
+
+/// What another process has appended behind a mark: its events, and the mark behind its last whole line.
+pub(super) fn tail(file: &File, mark: Mark) -> Result<(Vec<Event>, Mark), ReadError> {
+    let mut events = Vec::new();
+    let mark = entries(file, mark, |entry| {
+        match entry {
+            Entry::One(event) => events.push(event),
+            Entry::Run(run) => events.extend(run.events()),
+        }
+        Ok(())
+    })?;
+    Ok((events, mark))
+}
+
+/// Hands out what the lines behind a mark hold.
+fn entries(
     file: &File,
-    offset: u64,
-    next_seq: u64,
-) -> Result<(Vec<Event>, u64), ReadError> {
-    let bytes = read_from(file, offset)?;
-    let length = whole_lines(&bytes);
-    let lines = bytes[..length].split_inclusive(|byte| *byte == b'\n');
-    let events = events(lines, next_seq + 2, next_seq)?;
-    Ok((events, offset + length as u64))
+    mut mark: Mark,
+    mut take: impl FnMut(Entry) -> Result<(), Violation>,
+) -> Result<Mark, ReadError> {
+    let mut lines = Lines::from(file, mark.offset).map_err(ReadError::Io)?;
+    let mut decoder = Decoder::default();
+    while let Some(line) = lines.next().map_err(ReadError::Io)? {
+        let number = mark.lines + 1;
+        let entry = decoder.decode(line).map_err(|refusal| match refusal {
+            Refusal::Damaged(reason) => damaged(number, &reason),
+            Refusal::Unsupported(what) => {
+                ReadError::Unsupported(format!("line {number} has {what}"))
+            }
+        })?;
+        let (seq, next_seq) = entry.seqs();
+        if seq != mark.next_seq {
+            return Err(damaged(number, &format!("seq {seq} where {} is due", mark.next_seq)));
+        }
+        take(entry).map_err(|violation| damaged(number, &violation.rule))?;
+        mark = Mark { offset: lines.offset(), lines: number, next_seq };
+    }
+    Ok(mark)
 }
 
-fn read_from(mut file: &File, offset: u64) -> Result<Vec<u8>, ReadError> {
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(offset)).map_err(ReadError::Io)?;
-    file.read_to_end(&mut bytes).map_err(ReadError::Io)?;
-    Ok(bytes)
+/// The header line, and the mark behind it.
+pub(super) fn header(file: &File) -> Result<(FileHeader, Mark), ReadError> {
+    let mut lines = Lines::from(file, 0).map_err(ReadError::Io)?;
+    let line = lines.next().map_err(ReadError::Io)?;
+    let header = parsed(line.ok_or_else(|| damaged(1, "the header line is missing"))?)?;
+    Ok((header, Mark { offset: lines.offset(), lines: 1, next_seq: 0 }))
 }
 
-fn whole_lines(bytes: &[u8]) -> usize {
-    bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
-}
-
-pub(super) fn header(line: &[u8]) -> Result<FileHeader, ReadError> {
+fn parsed(line: &[u8]) -> Result<FileHeader, ReadError> {
     let value: serde_json::Value =
         serde_json::from_slice(line).map_err(|error| damaged(1, &error.to_string()))?;
     match value.get("version").and_then(serde_json::Value::as_u64) {
@@ -83,36 +114,12 @@ pub(super) fn header(line: &[u8]) -> Result<FileHeader, ReadError> {
         }
         None => return Err(damaged(1, "the header has no version")),
     }
-    serde_json::from_value(value).map_err(|error| damaged(1, &error.to_string()))
-}
-
-fn events<'a>(
-    lines: impl Iterator<Item = &'a [u8]>,
-    first_line: u64,
-    first_seq: u64,
-) -> Result<Vec<Event>, ReadError> {
-    let mut events = Vec::new();
-    for (at, line) in (0..).zip(lines) {
-        let number = first_line + at;
-        let event: Event =
-            serde_json::from_slice(line).map_err(|error| damaged(number, &error.to_string()))?;
-        if event.seq != first_seq + at {
-            return Err(damaged(
-                number,
-                &format!("seq {} where {} is due", event.seq, first_seq + at),
-            ));
-        }
-        if let EventData::Unknown(unknown) = &event.data
-            && !event.ignorable
-        {
-            return Err(ReadError::Unsupported(format!(
-                "line {number} has an event of type `{}`, which this server does not know",
-                unknown.name
-            )));
-        }
-        events.push(event);
+    let header: FileHeader =
+        serde_json::from_value(value).map_err(|error| damaged(1, &error.to_string()))?;
+    if header.r#type != "session" {
+        return Err(damaged(1, "the header is not of type `session`"));
     }
-    Ok(events)
+    Ok(header)
 }
 
 pub(super) fn damaged(line: u64, reason: &str) -> ReadError {

@@ -4,53 +4,69 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use dsh_protocol::event::Event;
 use rustix::fs::{FlockOperation, flock};
 
+use super::index::{Index, Stamp};
+use super::lines::Mark;
+use super::pending::{Batch, Pending};
 use super::read::{self, ReadError};
-use crate::store::{BoxFuture, LeaseError, Sink, StorageError};
+use crate::store::{BoxFuture, LeaseError, Sink, StorageError, Summary};
 
-/// How long an event may wait in memory before it is written, when nobody flushes.
-const WRITE_BEHIND: Duration = Duration::from_millis(20);
+/// How long until what could not be written when the right to append was given back is tried again.
+const RETRY: Duration = Duration::from_millis(500);
 
 /// A log file that is written to.
 pub(super) struct FileSink(Arc<Shared>);
 
 struct Shared {
     path: PathBuf,
-    /// Serialized events that are not written yet. Never locked for longer than a copy.
+    index: Arc<Index>,
+    /// Events that are not written yet. Never locked for longer than a copy.
     pending: Mutex<Pending>,
     /// Locked while the file is worked on, from threads that may block only.
     file: Mutex<FileState>,
 }
 
-#[derive(Default)]
-struct Pending {
-    bytes: Vec<u8>,
-    events: u64,
-    /// Whether a write is due within [`WRITE_BEHIND`].
-    scheduled: bool,
-}
-
 struct FileState {
     file: File,
-    /// Where the last whole line ends.
-    length: u64,
-    /// How many events the file has.
-    events: u64,
+    /// Whether it is open for more than reading.
+    writable: bool,
+    /// How far the file goes that is known here.
+    mark: Mark,
+    /// Whether something half written stands behind the mark that could not be taken away.
+    torn: bool,
     /// Whether bytes were written that are perhaps not on disk.
     unsynced: bool,
     /// Whether the folder's entry of the file is on disk.
     entry_synced: bool,
+    /// The right to append goes back once everything is written; the summary is for the index.
+    release_due: Option<Summary>,
 }
 
 impl FileSink {
-    pub(super) fn new(file: File, path: PathBuf, length: u64, events: u64) -> Self {
-        let file = FileState { file, length, events, unsynced: true, entry_synced: false };
-        Self(Arc::new(Shared { path, pending: Mutex::default(), file: Mutex::new(file) }))
+    /// A file that goes as far as `mark`; one that is open for reading only is opened again when somebody wants to
+    /// append.
+    pub(super) fn new(
+        file: File,
+        writable: bool,
+        path: PathBuf,
+        mark: Mark,
+        index: Arc<Index>,
+    ) -> Self {
+        let file = FileState {
+            file,
+            writable,
+            mark,
+            torn: false,
+            unsynced: true,
+            entry_synced: false,
+            release_due: None,
+        };
+        Self(Arc::new(Shared { path, index, pending: Mutex::default(), file: Mutex::new(file) }))
     }
 
     /// Brings the folder's entry of a file that was just created to disk, beside whatever comes next, so that
@@ -67,6 +83,19 @@ impl FileSink {
             }
         });
     }
+
+    /// Works on the file where it may block.
+    fn work<T: Send + 'static, E: From<StorageError> + Send + 'static>(
+        &self,
+        work: impl FnOnce(&Arc<Shared>) -> Result<T, E> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T, E>> {
+        let shared = Arc::clone(&self.0);
+        Box::pin(async move {
+            tokio::task::spawn_blocking(move || work(&shared)).await.unwrap_or_else(|error| {
+                Err(StorageError(format!("the work on the log did not finish: {error}")).into())
+            })
+        })
+    }
 }
 
 /// Whether some process holds the lock of a log file.
@@ -82,23 +111,11 @@ pub(super) fn is_locked(file: &File) -> bool {
 
 impl Sink for FileSink {
     fn append(&self, event: &Event) {
-        let schedule = {
-            let mut pending = lock(&self.0.pending);
-            let whole = pending.bytes.len();
-            if let Err(error) = serde_json::to_writer(&mut pending.bytes, event) {
-                // An event is plain data; should one ever not serialize, no half line may follow.
-                pending.bytes.truncate(whole);
-                tracing::error!(seq = event.seq, %error, "event cannot be written");
-                return;
-            }
-            pending.bytes.push(b'\n');
-            pending.events += 1;
-            !std::mem::replace(&mut pending.scheduled, true)
-        };
-        if schedule {
+        let wait = lock(&self.0.pending).add(event);
+        if let Some(wait) = wait {
             let shared = Arc::clone(&self.0);
             tokio::spawn(async move {
-                tokio::time::sleep(WRITE_BEHIND).await;
+                tokio::time::sleep(wait).await;
                 let written = tokio::task::spawn_blocking(move || shared.write(false)).await;
                 if let Ok(Err(error)) = written {
                     tracing::warn!(%error, "will be tried again with the next flush");
@@ -108,66 +125,61 @@ impl Sink for FileSink {
     }
 
     fn flush(&self) -> BoxFuture<'static, Result<(), StorageError>> {
-        let shared = Arc::clone(&self.0);
-        Box::pin(async move {
-            tokio::task::spawn_blocking(move || shared.write(true)).await.unwrap_or_else(|error| {
-                Err(StorageError(format!("the flush did not finish: {error}")))
-            })
-        })
+        self.work(|shared| shared.write(true))
     }
 
     fn refresh(&self) -> BoxFuture<'static, Result<Vec<Event>, LeaseError>> {
-        let shared = Arc::clone(&self.0);
-        Box::pin(async move {
-            tokio::task::spawn_blocking(move || shared.refresh()).await.unwrap_or_else(|error| {
-                Err(StorageError(format!("the log was not read: {error}")).into())
-            })
-        })
+        self.work(|shared| shared.refresh())
     }
 
     fn acquire(&self) -> BoxFuture<'static, Result<Vec<Event>, LeaseError>> {
-        let shared = Arc::clone(&self.0);
-        Box::pin(async move {
-            tokio::task::spawn_blocking(move || shared.acquire()).await.unwrap_or_else(|error| {
-                Err(StorageError(format!("the lock was not taken: {error}")).into())
-            })
-        })
+        self.work(|shared| shared.acquire())
     }
 
-    fn release(&self) -> BoxFuture<'static, ()> {
-        let shared = Arc::clone(&self.0);
+    fn release(&self, summary: Summary) -> BoxFuture<'static, ()> {
+        let released = self.work(|shared| {
+            let mut state = lock(&shared.file);
+            state.release_due = Some(summary);
+            shared.release(&mut state)
+        });
+        let shared = Arc::downgrade(&self.0);
         Box::pin(async move {
-            let released = tokio::task::spawn_blocking(move || {
-                let written = shared.write(true);
-                let _ = flock(&lock(&shared.file).file, FlockOperation::Unlock);
-                written
-            });
-            if let Ok(Err(error)) = released.await {
-                tracing::warn!(%error, "will be tried again with the next flush");
+            if let Err(error) = released.await {
+                tracing::warn!(%error, "will be tried again until it works");
+                tokio::spawn(release_later(shared));
             }
         })
     }
 }
 
+/// Tries again to write what was left, for as long as the session is loaded.
+async fn release_later(shared: Weak<Shared>) {
+    loop {
+        tokio::time::sleep(RETRY).await;
+        let Some(shared) = shared.upgrade() else { return };
+        let again = tokio::task::spawn_blocking(move || {
+            let mut state = lock(&shared.file);
+            state.release_due.is_some() && shared.release(&mut state).is_err()
+        });
+        if !again.await.unwrap_or(false) {
+            return;
+        }
+    }
+}
+
 impl Shared {
-    /// Writes what waits, whole lines only; with `sync`, also waits for the disk.
     fn write(&self, sync: bool) -> Result<(), StorageError> {
-        let mut state = lock(&self.file);
-        let batch = {
-            let mut pending = lock(&self.pending);
-            pending.scheduled = false;
-            std::mem::take(&mut *pending)
-        };
-        if !batch.bytes.is_empty() {
-            if let Err(error) = state.file.write_all(&batch.bytes) {
-                let whole = state.length;
-                let _ = state.file.set_len(whole);
-                self.put_back(batch);
-                return Err(self.failure("write", &error));
-            }
-            state.length += batch.bytes.len() as u64;
-            state.events += batch.events;
-            state.unsynced = true;
+        self.write_in(&mut lock(&self.file), sync)
+    }
+
+    /// Writes what waits, whole lines only; with `sync`, also waits for the disk.
+    fn write_in(&self, state: &mut FileState, sync: bool) -> Result<(), StorageError> {
+        let batch = lock(&self.pending).take();
+        if !batch.is_empty()
+            && let Err(error) = state.append(&batch)
+        {
+            lock(&self.pending).put_back(batch);
+            return Err(self.failure("write", &error));
         }
         if sync && state.unsynced {
             state.file.sync_data().map_err(|error| self.failure("write", &error))?;
@@ -180,28 +192,30 @@ impl Shared {
         Ok(())
     }
 
-    /// Keeps a batch that could not be written in front of what came later.
-    fn put_back(&self, batch: Pending) {
-        let mut pending = lock(&self.pending);
-        let later = std::mem::replace(&mut pending.bytes, batch.bytes);
-        pending.bytes.extend_from_slice(&later);
-        pending.events += batch.events;
+    /// Gives the right to append back, unless something cannot be written.
+    fn release(&self, state: &mut FileState) -> Result<(), StorageError> {
+        self.write_in(state, true)?;
+        let stamp = state.file.metadata().map(|metadata| Stamp::of(&metadata));
+        let _ = flock(&state.file, FlockOperation::Unlock);
+        if let (Some(summary), Ok(stamp)) = (state.release_due.take(), stamp) {
+            self.index.add(vec![(summary.header.id.to_string(), stamp, summary)]);
+        }
+        Ok(())
     }
 
     fn refresh(&self) -> Result<Vec<Event>, LeaseError> {
         let mut state = lock(&self.file);
-        let grown = state.file.metadata().is_ok_and(|metadata| metadata.len() > state.length);
-        if !grown {
+        let grown = state.file.metadata().is_ok_and(|metadata| metadata.len() > state.mark.offset);
+        if !grown || state.release_due.is_some() {
             return Ok(Vec::new());
         }
-        let (events, length) = self.read_tail(&state)?;
-        state.length = length;
-        state.events += events.len() as u64;
+        let (events, mark) = self.read_tail(&state)?;
+        state.mark = mark;
         Ok(events)
     }
 
-    fn read_tail(&self, state: &FileState) -> Result<(Vec<Event>, u64), LeaseError> {
-        read::tail(&state.file, state.length, state.events).map_err(|error| match error {
+    fn read_tail(&self, state: &FileState) -> Result<(Vec<Event>, Mark), LeaseError> {
+        read::tail(&state.file, state.mark).map_err(|error| match error {
             ReadError::Io(error) => self.failure("read", &error).into(),
             ReadError::Damaged { line, reason } => LeaseError::Damaged { line, reason },
             ReadError::Unsupported(what) => StorageError(what).into(),
@@ -210,6 +224,12 @@ impl Shared {
 
     fn acquire(&self) -> Result<Vec<Event>, LeaseError> {
         let mut state = lock(&self.file);
+        if state.release_due.is_some() {
+            // The right was never given back. Nothing more is taken on while nothing can be written.
+            self.write_in(&mut state, true)?;
+            state.release_due = None;
+            return Ok(Vec::new());
+        }
         self.follow(&mut state).map_err(|error| self.failure("open", &error))?;
         match lock_exclusive(&state.file) {
             Ok(()) => {}
@@ -227,9 +247,9 @@ impl Shared {
     /// appended to one without a name is lost.
     fn follow(&self, state: &mut FileState) -> std::io::Result<()> {
         let (named, held) = (fs::metadata(&self.path)?, state.file.metadata()?);
-        if (named.dev(), named.ino()) != (held.dev(), held.ino()) {
+        if !state.writable || (named.dev(), named.ino()) != (held.dev(), held.ino()) {
             state.file = super::open_options().open(&self.path)?;
-            state.entry_synced = false;
+            (state.writable, state.entry_synced) = (true, false);
         }
         Ok(())
     }
@@ -240,26 +260,46 @@ impl Shared {
             Ok(metadata) => metadata.len(),
             Err(error) => return Err(self.failure("open", &error).into()),
         };
-        if on_disk == state.length {
+        if on_disk == state.mark.offset {
             return Ok(Vec::new());
         }
-        if on_disk < state.length {
+        if on_disk < state.mark.offset {
             // What is missing is known here only; appending behind the gap would make the log unreadable.
             let error = std::io::Error::other("it is shorter than it was");
             return Err(self.failure("go on with", &error).into());
         }
-        let (events, length) = self.read_tail(state)?;
-        if on_disk > length {
-            cut_torn(&state.file, &self.path, length)
+        let (events, mark) = self.read_tail(state)?;
+        if on_disk > mark.offset {
+            cut_torn(&state.file, &self.path, mark.offset)
                 .map_err(|error| self.failure("repair", &error))?;
         }
-        state.length = length;
-        state.events += events.len() as u64;
+        state.mark = mark;
         Ok(events)
     }
 
     fn failure(&self, action: &str, error: &std::io::Error) -> StorageError {
         StorageError(format!("cannot {action} `{}`: {error}", self.path.display()))
+    }
+}
+
+impl FileState {
+    /// Appends whole lines, or nothing.
+    fn append(&mut self, batch: &Batch) -> std::io::Result<()> {
+        if self.file.metadata()?.nlink() == 0 {
+            // What is written to a file without a name is gone with the process.
+            return Err(std::io::Error::other("the file was removed"));
+        }
+        if self.torn {
+            self.file.set_len(self.mark.offset)?;
+            self.torn = false;
+        }
+        if let Err(error) = self.file.write_all(batch.bytes()) {
+            self.torn = self.file.set_len(self.mark.offset).is_err();
+            return Err(error);
+        }
+        self.mark = batch.behind(self.mark);
+        self.unsynced = true;
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is on disk after each way to stop, and who may write.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -31,13 +32,21 @@ fn title(text: &str) -> EventData {
 }
 
 fn writer(stored: Stored) -> Writer {
-    let log = Log::new(stored.header, stored.events).unwrap();
-    Writer::new(Arc::new(log), stored.sink, Arc::new(|| 7))
+    Writer::new(Arc::new(stored.log), stored.sink, Arc::new(|| 7))
+}
+
+async fn listed(store: &JsonlStore) -> Vec<Summary> {
+    let listed = store.list(BTreeSet::new()).await.unwrap().into_iter();
+    let stored = listed.map(|listed| match listed {
+        Listed::Stored(summary) => summary,
+        Listed::Loaded(id) => panic!("nobody has loaded {id}"),
+    });
+    stored.collect()
 }
 
 async fn created(store: &JsonlStore, id: &str) -> Writer {
     let sink = store.create(header(id)).await.unwrap();
-    writer(Stored { header: header(id), events: Vec::new(), sink })
+    writer(Stored { log: Log::empty(header(id)), sink })
 }
 
 async fn opened(store: &JsonlStore, id: &str) -> Writer {
@@ -65,7 +74,7 @@ async fn what_was_flushed_is_read_back_and_nobody_else_may_read_it() {
     }
     let again = opened(&store, "one").await;
     assert_eq!(again.log().page(-1, 9, |_| true), session.log().page(-1, 9, |_| true));
-    let listed = store.list().await.unwrap();
+    let listed = listed(&store).await;
     assert_eq!(listed.len(), 1);
     assert_eq!((listed[0].title.as_deref(), listed[0].last_seq), (Some("a\u{2028}b\n"), 1));
     assert!(listed[0].written_elsewhere && listed[0].open_turn);
@@ -193,7 +202,9 @@ async fn a_failed_write_loses_nothing_and_leaves_whole_lines() {
     drop(session);
     // A file that is open for reading only refuses every write.
     let length = fs::metadata(&path).unwrap().len();
-    let refusing = FileSink::new(File::open(&path).unwrap(), path.clone(), length, 0);
+    let mark = Mark { offset: length, lines: 1, next_seq: 0 };
+    let file = File::open(&path).unwrap();
+    let refusing = FileSink::new(file, true, path.clone(), mark, Arc::clone(&store.index));
     let stored = store.open(SessionId::from("full")).await.unwrap();
     let session = writer(Stored { sink: Arc::new(refusing), ..stored });
     session.append(title("a")).unwrap();

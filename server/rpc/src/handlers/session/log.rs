@@ -1,5 +1,7 @@
 //! The `session/…` methods that read a session's log.
 
+use std::sync::Arc;
+
 use dsh_protocol::error::{ErrorKind, RpcError};
 use dsh_protocol::event::Event;
 use dsh_protocol::message::Message;
@@ -11,6 +13,7 @@ use dsh_protocol::params::session::{
 };
 use dsh_runtime::agent::request::{Attempt, RebuildError, rebuild};
 use dsh_runtime::session::fold::Fold;
+use dsh_runtime::session::store::PageWanted;
 use serde_json::json;
 
 use super::{current, repaired};
@@ -26,14 +29,20 @@ pub(crate) async fn events(
     cx: &Cx,
     params: SessionEventsParams,
 ) -> Result<SessionEventsResult, RpcError> {
-    let agent = current(cx, &params.session_id).await?;
+    let id = &params.session_id;
     let after = params.after.unwrap_or(-1);
-    check_cursor(after, agent.log().last_seq())?;
     let limit =
         usize::try_from(params.limit.unwrap_or(PAGE).clamp(1, PAGE_MOST)).unwrap_or(usize::MAX);
-    let page = agent.log().page(after, limit, |event| {
-        params.types.as_ref().is_none_or(|types| types.iter().any(|name| name == event.data.name()))
-    });
+    let wanted = PageWanted { after, limit, types: params.types };
+    let on_disk = cx.server.runtime.page_on_disk(id, wanted.clone()).await;
+    let page = match on_disk.map_err(|error| errors::session(&error))? {
+        Some(page) => page,
+        None => {
+            let log = Arc::clone(current(cx, id).await?.log());
+            log.page(after, limit, |event| wanted.takes(event.data.name()))
+        }
+    };
+    check_cursor(after, page.last_seq)?;
     Ok(SessionEventsResult {
         events: page.events.iter().map(|event| Event::clone(event)).collect(),
         last_seq: page.last_seq,
