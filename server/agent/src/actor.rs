@@ -8,14 +8,15 @@ use std::time::Duration;
 use dsh_protocol::event::{EventData, InboxSpliced, InboxTarget, SpliceOutcome};
 use dsh_protocol::ids::MessageId;
 use dsh_protocol::message::{Message, Role, Source};
+use dsh_protocol::notifications::{Notification, SessionChanged};
 use dsh_protocol::params::session::Delivery;
 use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_protocol::turn::AbortReason;
 use dsh_session::fold::{Fold, Violation};
 use dsh_session::repair::repair;
 use dsh_session::reviews::Review;
-use dsh_session::store::Summary;
-use dsh_session::writer::Writer;
+use dsh_session::store::{LeaseError, Summary};
+use dsh_session::writer::{AcquireError, Writer};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -49,6 +50,8 @@ struct Actor {
     leased: bool,
     /// Whether this agent has sent a request yet, so that the first one logs its header.
     resumed: bool,
+    /// Whether the log is gone, so that the task has nothing left to do.
+    deleted: bool,
 }
 
 struct RunningTurn {
@@ -76,6 +79,7 @@ pub(crate) fn start(shared: Arc<Shared>, writer: Writer, first: Vec<EventData>) 
         turn: None,
         leased: false,
         resumed: true,
+        deleted: false,
     };
     tokio::spawn(actor.run(inbox, first));
     Agent { log, setup, commands, status: watch_status }
@@ -120,7 +124,12 @@ impl Actor {
                     let _ = reply.send(());
                     return;
                 }
-                Some(command) => self.handle(command).await,
+                Some(command) => {
+                    self.handle(command).await;
+                    if self.deleted {
+                        return;
+                    }
+                }
                 None => {
                     self.close(AbortReason::Disposed).await;
                     return;
@@ -169,23 +178,25 @@ impl Actor {
                 self.answer_on_disk(recorded, reply);
             }
             Command::Refresh { reply } => {
-                self.refresh().await;
-                let _ = reply.send(());
+                let refreshed = self.refresh().await;
+                let _ = reply.send(refreshed);
             }
             Command::Repair { reply } => {
-                self.refresh().await;
-                if self.turn.is_none() && self.writer.log().read(is_left_open) {
+                let refreshed = self.refresh().await;
+                if refreshed.is_ok() && self.turn.is_none() && self.writer.log().read(is_left_open)
+                {
                     // Another process that runs a turn here repairs nothing and needs no repair.
                     if self.lease().await.is_ok() {
                         self.rest().await;
                     }
                 }
-                let _ = reply.send(());
+                let _ = reply.send(refreshed);
             }
             Command::Info { reply } => {
-                self.refresh().await;
-                let _ = reply.send(self.info());
+                let refreshed = self.refresh().await;
+                let _ = reply.send(refreshed.map(|()| self.info()));
             }
+            Command::Flush { reply } => self.answer_on_disk(Ok(()), reply),
             Command::Close { .. } => {}
         }
     }
@@ -342,7 +353,11 @@ impl Actor {
                 Ok(()) => break,
                 Err(refused) => refused,
             };
-            self.refresh().await;
+            if refused == CommandError::Deleted {
+                self.notice_deletion();
+                return Err(refused);
+            }
+            self.refresh().await?;
             let runs_a_turn = self.writer.log().read(|fold| fold.open_turn.is_some());
             if refused != CommandError::WriterConflict || runs_a_turn || looks == LOOKS {
                 return Err(refused);
@@ -399,16 +414,34 @@ impl Actor {
     }
 
     /// Takes in what other processes have appended. What cannot be read is left as it was: whoever wants to
-    /// append is told why.
-    async fn refresh(&mut self) {
+    /// append is told why. Fails only where the log is gone.
+    async fn refresh(&mut self) -> Result<(), CommandError> {
         if self.leased {
-            return;
+            return Ok(());
         }
-        if let Err(error) = self.writer.refresh().await {
-            tracing::warn!(session = %self.writer.log().header().id, %error, "the log was not read again");
+        match self.writer.refresh().await {
+            Ok(()) => {}
+            Err(AcquireError::Lease(LeaseError::Deleted)) => {
+                self.notice_deletion();
+                return Err(CommandError::Deleted);
+            }
+            Err(error) => {
+                tracing::warn!(session = %self.writer.log().header().id, %error, "the log was not read again");
+            }
         }
         let status = self.writer.log().read(rest_status);
         self.set_status(status);
+        Ok(())
+    }
+
+    /// Another process has deleted the session: everybody here is told, and the task ends.
+    fn notice_deletion(&mut self) {
+        if std::mem::replace(&mut self.deleted, true) {
+            return;
+        }
+        let removed = self.writer.log().header().id.clone();
+        let notice = Notification::SessionChanged(SessionChanged::Removed { removed });
+        self.shared.host.observer.notice(&notice);
     }
 
     /// Comes to rest: everything goes to disk, the right to append goes back.

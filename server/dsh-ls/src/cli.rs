@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::sessions::SessionsCommand;
+
 /// An agent server for editors: it reads, greps and globs in one folder, and every answer can be checked.
 #[derive(Parser)]
 #[command(
@@ -30,6 +32,9 @@ pub(crate) enum Command {
     /// Prints, checks or changes the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Lists, shows, exports or deletes the folder's sessions
+    #[command(subcommand)]
+    Sessions(SessionsCommand),
     /// Says what is configured, what runs, what a model sees, what was used, and what needs attention
     Doctor(DoctorArgs),
     /// Prints the definition of the wire or of the configuration

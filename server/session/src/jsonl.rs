@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 
 use crate::store::{BoxFuture, Sink, StorageError, Store, StoreError, Stored, Summary};
 
+mod delete;
 mod read;
 mod sink;
 
@@ -176,6 +177,15 @@ impl Store for JsonlStore {
     fn list(&self) -> BoxFuture<'_, Result<Vec<Summary>, StoreError>> {
         let store = self.clone();
         blocking(move || store.list_now())
+    }
+
+    fn delete(&self, ids: Vec<SessionId>) -> BoxFuture<'_, Result<Vec<SessionId>, StoreError>> {
+        let store = self.clone();
+        blocking(move || delete::logs(&store, &ids))
+    }
+
+    fn folder(&self) -> Option<PathBuf> {
+        Some(self.folder.clone())
     }
 }
 

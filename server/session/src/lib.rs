@@ -15,6 +15,9 @@ pub mod surface;
 pub mod repair;
 pub mod reviews;
 
+pub mod export;
+pub mod fork;
+
 pub mod jsonl;
 pub mod store;
 

@@ -1,5 +1,6 @@
 //! Where logs are kept: the `sessionStore` service.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use dsh_kernel::service::Key;
@@ -25,6 +26,15 @@ pub trait Store: Send + Sync {
 
     /// Sums up every log. Those that cannot be read are left out.
     fn list(&self) -> BoxFuture<'_, Result<Vec<Summary>, StoreError>>;
+
+    /// Deletes logs and what else is kept of them, in this order; returns those that were there. Nothing is
+    /// deleted while another process writes one of them.
+    fn delete(&self, ids: Vec<SessionId>) -> BoxFuture<'_, Result<Vec<SessionId>, StoreError>>;
+
+    /// The folder where each log is a file, `<session id>.jsonl`; `None` when they are kept otherwise.
+    fn folder(&self) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// What a list shows of a log.
@@ -105,6 +115,9 @@ pub enum LeaseError {
     /// Another process has it.
     #[error("another process runs a turn in this session; try again when it is done")]
     Taken,
+    /// The log was deleted.
+    #[error("the session was deleted")]
+    Deleted,
     /// The log cannot be read or locked.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -127,6 +140,9 @@ pub enum StoreError {
     /// There is no such log.
     #[error("there is no session `{0}`")]
     NotFound(SessionId),
+    /// Another process writes the log.
+    #[error("another process runs a turn in the session `{0}`; try again when it is done")]
+    Written(SessionId),
     /// The log is damaged before its end.
     #[error("line {line} of the log is damaged: {reason}")]
     Damaged {

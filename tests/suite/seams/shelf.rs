@@ -45,6 +45,12 @@ impl Store for Shelf {
         let summaries = kept.values().map(sum_up).collect();
         Box::pin(async { Ok(summaries) })
     }
+
+    fn delete(&self, ids: Vec<SessionId>) -> BoxFuture<'_, Result<Vec<SessionId>, StoreError>> {
+        let mut kept = self.0.lock().unwrap();
+        let deleted = ids.into_iter().filter(|id| kept.remove(id).is_some()).collect();
+        Box::pin(async { Ok(deleted) })
+    }
 }
 
 impl Sink for OnShelf {

@@ -24,9 +24,13 @@ use serde_json::json;
 use crate::cx::Cx;
 use crate::handlers::errors;
 
+mod life;
 mod log;
+mod text;
 
+pub(crate) use life::{close, delete, fork};
 pub(crate) use log::{events, messages, request, subscribe, unsubscribe};
+pub(crate) use text::{export, search};
 
 /// How many sessions a list returns unless told, and at most.
 const LIST: u64 = 50;
@@ -104,18 +108,22 @@ async fn info(agent: &Agent) -> Result<SessionInfo, RpcError> {
     agent.info().await.map_err(|error| errors::command(&error))
 }
 
+/// The folder that a client names, or all that are open.
+async fn workspaces(cx: &Cx, name: Option<&str>) -> Result<Vec<Arc<Workspace>>, RpcError> {
+    let runtime = &cx.server.runtime;
+    match name {
+        Some(name) => runtime.workspace(Some(name)).await.map(|workspace| vec![workspace]),
+        None => runtime.workspaces().await,
+    }
+    .map_err(|error| errors::workspace(&error))
+}
+
 pub(crate) async fn list(
     cx: &Cx,
     params: SessionListParams,
 ) -> Result<SessionListResult, RpcError> {
-    let runtime = &cx.server.runtime;
-    let workspaces = match params.workspace.as_deref() {
-        Some(name) => runtime.workspace(Some(name)).await.map(|workspace| vec![workspace]),
-        None => runtime.workspaces().await,
-    }
-    .map_err(|error| errors::workspace(&error))?;
     let mut sessions = Vec::new();
-    for workspace in workspaces {
+    for workspace in workspaces(cx, params.workspace.as_deref()).await? {
         let agents = workspace.agents().await.map_err(|error| errors::mount(&error))?;
         sessions.extend(agents.list().await.map_err(|error| errors::open(&error))?);
     }

@@ -90,7 +90,7 @@ impl Reviews {
                 let may_begin = review.by == ReviewBy::User && age < STARTING_MS;
                 return if may_begin { Found::Alive } else { Found::Nothing };
             }
-            Err(StoreError::Storage(_)) => return Found::Alive,
+            Err(StoreError::Storage(_) | StoreError::Written(_)) => return Found::Alive,
             Err(StoreError::Taken(_) | StoreError::Damaged { .. } | StoreError::Unsupported(_)) => {
                 return Found::Nothing;
             }
