@@ -8,7 +8,7 @@ use dsh_runtime::agent::agents::ForkFailed;
 use dsh_runtime::session::fork::ForkError;
 use serde_json::json;
 
-use super::{info, on_one_line};
+use super::{info, on_one_line, repaired};
 use crate::cx::Cx;
 use crate::handlers::errors;
 
@@ -18,10 +18,10 @@ pub(crate) async fn fork(
 ) -> Result<SessionForkResult, RpcError> {
     let title = params.title.filter(|title| !title.trim().is_empty());
     let title = title.map(|title| on_one_line(&title)).transpose()?;
+    let parent = repaired(cx, &params.session_id).await?;
     let runtime = &cx.server.runtime;
-    let (workspace, parent) =
+    let (workspace, _) =
         runtime.session(&params.session_id).await.map_err(|error| errors::session(&error))?;
-    parent.repair().await.map_err(|error| errors::command(&error))?;
     let agents = workspace.agents().await.map_err(|error| errors::mount(&error))?;
     let forked = agents.fork(&parent, params.boundary, title).await;
     let agent = forked.map_err(|error| match error {
