@@ -3,20 +3,17 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
 use dsh_protocol::event::{EventData, InboxSpliced, InboxTarget, SpliceOutcome};
 use dsh_protocol::ids::MessageId;
 use dsh_protocol::message::{Message, Role, Source};
-use dsh_protocol::notifications::{Notification, SessionChanged};
 use dsh_protocol::params::session::Delivery;
 use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_protocol::turn::AbortReason;
 use dsh_session::fold::{Fold, Violation};
 use dsh_session::repair::repair;
-use dsh_session::reviews::Review;
-use dsh_session::store::{LeaseError, Summary};
-use dsh_session::writer::{AcquireError, Writer};
+use dsh_session::store::Summary;
+use dsh_session::writer::Writer;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -25,19 +22,12 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Agent, Cancel, Cancelled, Command, CommandError, Notice, Prompt, Receipt};
 use crate::agent_loop::Shared;
 use crate::agents::session_info;
-use crate::hooks::{Adopted, REVIEW_LEFT, ReviewLeft};
 use crate::turn::{Turn, TurnCancel};
+
+mod lease;
 
 /// How many commands may wait for the task.
 const COMMANDS: usize = 64;
-
-/// How often, and after which pause each, the right to append is asked for again while another process has it
-/// and runs no turn.
-const LOOKS: u32 = 200;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
-
-/// How long somebody may take to say what became of a review that a crash left.
-const ADOPTION: Duration = Duration::from_secs(2);
 
 /// The session's task.
 struct Actor {
@@ -338,110 +328,6 @@ impl Actor {
             discarded.extend(ids);
         }
         Ok(discarded)
-    }
-
-    /// Takes the right to append, unless this process has it, and closes what a crash left open.
-    ///
-    /// Another process that has the right but runs no turn is about to give it back: that is waited for.
-    async fn lease(&mut self) -> Result<(), CommandError> {
-        if self.leased {
-            return Ok(());
-        }
-        let mut looks = 0;
-        loop {
-            let refused = match self.writer.acquire().await.map_err(CommandError::from) {
-                Ok(()) => break,
-                Err(refused) => refused,
-            };
-            if refused == CommandError::Deleted {
-                self.notice_deletion();
-                return Err(refused);
-            }
-            self.refresh().await?;
-            let runs_a_turn = self.writer.log().read(|fold| fold.open_turn.is_some());
-            if refused != CommandError::WriterConflict || runs_a_turn || looks == LOOKS {
-                return Err(refused);
-            }
-            looks += 1;
-            tokio::time::sleep(BETWEEN_LOOKS).await;
-        }
-        self.leased = true;
-        repair(&self.writer)?;
-        self.adopt().await;
-        Ok(())
-    }
-
-    /// Settles the reviews that a crash left open, as far as somebody knows what became of them.
-    async fn adopt(&mut self) {
-        let hooks = self.shared.hooks.clone();
-        let log = Arc::clone(self.writer.log());
-        let left: Vec<Review> = log.read(|fold| fold.reviews.open().cloned().collect());
-        if left.is_empty() || !REVIEW_LEFT.is_heard(&hooks) {
-            return;
-        }
-        let session_id = log.header().id.clone();
-        for review in left {
-            let is_told = log.read(|fold| fold.client_messages.contains_key(review.id.as_str()));
-            let event = ReviewLeft { session_id: session_id.clone(), review, is_told };
-            let asked = tokio::time::timeout(ADOPTION, REVIEW_LEFT.dispatch(&hooks, event)).await;
-            let adopted = match asked {
-                Ok(Ok(adopted)) => adopted,
-                Ok(Err(error)) => {
-                    tracing::error!(session = %session_id, %error, "a review is left as it is");
-                    None
-                }
-                Err(_) => {
-                    tracing::warn!(session = %session_id, "a review is left as it is: nobody said in time what became of it");
-                    None
-                }
-            };
-            if let Some(adopted) = adopted
-                && let Err(error) = self.settle(adopted)
-            {
-                tracing::error!(session = %session_id, %error, "a review that was left could not be settled");
-            }
-        }
-    }
-
-    /// The notice first: a crash between the two leaves a review that is settled later, and no notice twice.
-    fn settle(&self, Adopted { settled, notice }: Adopted) -> Result<(), CommandError> {
-        if let Some(notice) = notice {
-            let source = notice.source();
-            self.queue(&injected(notice), source)?;
-        }
-        self.writer.append(EventData::ReviewSettled(settled))?;
-        Ok(())
-    }
-
-    /// Takes in what other processes have appended. What cannot be read is left as it was: whoever wants to
-    /// append is told why. Fails only where the log is gone.
-    async fn refresh(&mut self) -> Result<(), CommandError> {
-        if self.leased {
-            return Ok(());
-        }
-        match self.writer.refresh().await {
-            Ok(()) => {}
-            Err(AcquireError::Lease(LeaseError::Deleted)) => {
-                self.notice_deletion();
-                return Err(CommandError::Deleted);
-            }
-            Err(error) => {
-                tracing::warn!(session = %self.writer.log().header().id, %error, "the log was not read again");
-            }
-        }
-        let status = self.writer.log().read(rest_status);
-        self.set_status(status);
-        Ok(())
-    }
-
-    /// Another process has deleted the session: everybody here is told, and the task ends.
-    fn notice_deletion(&mut self) {
-        if std::mem::replace(&mut self.deleted, true) {
-            return;
-        }
-        let removed = self.writer.log().header().id.clone();
-        let notice = Notification::SessionChanged(SessionChanged::Removed { removed });
-        self.shared.host.observer.notice(&notice);
     }
 
     /// Comes to rest: everything goes to disk, the right to append goes back.

@@ -34,8 +34,10 @@ const BATCH_BYTES: usize = 256 * 1024;
 /// How long a client may leave what is sent to it unread before it is given up.
 const UNREAD: Duration = Duration::from_mins(1);
 
-/// How often a session that is quiet here is looked at for what other processes append.
+/// How often a session that is quiet here is looked at for what other processes append: seldom, and often while they
+/// do.
 const LOOK: Duration = Duration::from_millis(500);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// How many notices of events wait for a client that reads slowly; the oldest go first. The log has them.
 const DERIVED_MOST: usize = 1000;
@@ -377,6 +379,7 @@ async fn wake(
     stopped: CancellationToken,
     server: Weak<Server>,
 ) {
+    let mut pause = LOOK;
     loop {
         let mut events = agent.log().watch();
         loop {
@@ -387,9 +390,12 @@ async fn wake(
                     outbox.filled.notify_one();
                 }
                 () = agent.closed() => break,
-                () = tokio::time::sleep(LOOK) => {
+                () = tokio::time::sleep(pause) => {
+                    let before = agent.log().last_seq();
                     // One that has closed meanwhile is noticed above.
                     let _ = agent.refresh().await;
+                    let grew = agent.log().last_seq() > before;
+                    pause = if grew { LOOK_AGAIN } else { LOOK.min(pause * 2) };
                 }
             }
         }

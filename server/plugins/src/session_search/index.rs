@@ -47,6 +47,7 @@ pub(super) fn search(
         return Ok(Vec::new());
     }
     match attempt(folder, query, limit) {
+        Err(error) if error.is_moved() => attempt(folder, query, limit),
         Err(error) if error.is_the_file() => {
             tracing::warn!(%error, "the index of sessions is made again");
             schema::remove(folder)?;

@@ -74,6 +74,15 @@ impl IndexError {
         }
     }
 
+    /// Whether another process has made the index again while this one worked on it.
+    pub(super) fn is_moved(&self) -> bool {
+        matches!(
+            self,
+            Self::Sqlite(rusqlite::Error::SqliteFailure(error, _))
+                if error.extended_code == rusqlite::ffi::SQLITE_READONLY_DBMOVED
+        )
+    }
+
     /// Whether another process works on it.
     pub(super) fn is_busy(&self) -> bool {
         matches!(self, Self::Sqlite(error) if matches!(

@@ -210,8 +210,11 @@ pub(crate) async fn set_model(
 }
 
 pub(crate) async fn get(cx: &Cx, params: SessionIdParams) -> Result<SessionGetResult, RpcError> {
-    let agent = repaired(cx, &params.session_id).await?;
-    let session = info(&agent).await?;
+    let look = |agent: Agent| async move {
+        agent.repair().await?;
+        agent.info().await.map(|session| (agent, session))
+    };
+    let (agent, session) = tell(cx, &params.session_id, look).await?;
     Ok(agent.log().read(|fold| SessionGetResult {
         session,
         usage: fold.usage,
