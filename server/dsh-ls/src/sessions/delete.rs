@@ -24,8 +24,9 @@ pub(super) async fn run(runtime: &Runtime, args: DeleteArgs) -> anyhow::Result<E
     for id in args.ids {
         match runtime.delete(&SessionId::from(id)).await {
             Ok(deleted) => {
-                let lines: String = deleted.iter().map(|id| format!("deleted {id}\n")).collect();
-                cli::print(&printable(&lines))?;
+                for id in deleted {
+                    cli::print(&printable(&format!("deleted {id}\n")))?;
+                }
             }
             Err(error) => {
                 complain(&printable(&error.to_string()));

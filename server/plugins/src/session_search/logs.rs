@@ -137,13 +137,14 @@ fn said(line: &[u8]) -> Option<(i64, String)> {
     }
     let event: Event = serde_json::from_slice(line).ok()?;
     let seq = i64::try_from(event.seq).ok()?;
-    let mut text = match event.data {
-        EventData::UserMessage(message) if message.source == Source::User => {
-            visible_text(&message.content)
-        }
-        EventData::AssistantMessage(answer) => visible_text(&answer.message.content),
-        EventData::SessionTitle(title) => title.title,
-        _ => return None,
+    let mut text = if let EventData::UserMessage(message) = &event.data {
+        (message.source == Source::User).then(|| visible_text(&message.content))?
+    } else if let EventData::AssistantMessage(answer) = &event.data {
+        visible_text(&answer.message.content)
+    } else if let EventData::SessionTitle(title) = event.data {
+        title.title
+    } else {
+        return None;
     };
     text.truncate(text.floor_char_boundary(TEXT_MOST));
     (!text.trim().is_empty()).then_some((seq, text))
