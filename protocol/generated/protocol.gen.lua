@@ -1177,6 +1177,11 @@
 --- Ours.
 ---@field dsh dsh.DshCapabilities
 
+--- How a session is exported.
+---@alias dsh.ExportFormat
+---| "jsonl" # A log file: its header, then one event to a line, none of them packed.
+---| "markdown" # What people read: the transcript in a document of its own.
+
 --- The first line of a log file.
 ---@class dsh.FileHeader
 --- Always `session`.
@@ -1222,7 +1227,7 @@
 ---@class (exact) dsh.ForkPoint
 --- The parent.
 ---@field sessionId dsh.SessionId
---- The last event that both share.
+--- Seq of the last event that both share; −1 when the parent had none.
 ---@field seq integer
 
 --- Arguments of the `glob` tool.
@@ -1930,6 +1935,15 @@
 --- The machine-readable part of a domain failure.
 ---@field data? dsh.ErrorData
 
+--- A place where something was said.
+---@class (exact) dsh.SearchHit
+--- The session.
+---@field sessionId dsh.SessionId
+--- Seq of the event that says it: a `user/message`, an `assistant/message` or a `session/title`.
+---@field seq integer
+--- The text around the first word that was found, on one line.
+---@field snippet string
+
 --- LSP's server capabilities, as far as this server has them.
 ---@class dsh.ServerCapabilities
 --- What stands outside LSP.
@@ -2012,6 +2026,32 @@
 ---@field lastSeq integer
 --- Whether there are more behind the last one returned.
 ---@field more boolean
+
+--- Params of `session/export`.
+---@class (exact) dsh.SessionExportParams
+--- The session.
+---@field sessionId dsh.SessionId
+--- As what.
+---@field format dsh.ExportFormat
+
+--- Result of `session/export`.
+---@class (exact) dsh.SessionExportResult
+--- The session.
+---@field text string
+
+--- Params of `session/fork`.
+---@class (exact) dsh.SessionForkParams
+--- The session whose events the new one begins with.
+---@field sessionId dsh.SessionId
+--- Seq of the last event that both share. Default: the last one there is. Must not lie inside a turn.
+---@field boundary? integer
+--- The new session's title. Default: that of the session it is forked from.
+---@field title? string
+
+--- Result of `session/fork`.
+---@class (exact) dsh.SessionForkResult
+--- The new session.
+---@field session dsh.SessionInfo
 
 --- Result of `session/get`.
 ---@class (exact) dsh.SessionGetResult
@@ -2177,6 +2217,20 @@
 --- Whether these are the very bytes that were sent, by their logged digest.
 ---@field exact boolean
 
+--- Params of `session/search`.
+---@class (exact) dsh.SessionSearchParams
+--- Words that must all occur, in any order; the last one may be the beginning of a word. Words in double quotes must follow one another. Nothing has another meaning.
+---@field query string
+--- Only sessions of this folder.
+---@field workspace? string
+--- How many hits to return. Default 50, at most 500.
+---@field limit? integer
+
+--- Result of `session/search`.
+---@class (exact) dsh.SessionSearchResult
+--- The hits, best first.
+---@field hits dsh.SearchHit[]
+
 --- Params of `session/setModel`.
 ---@class (exact) dsh.SessionSetModelParams
 --- The session.
@@ -2205,7 +2259,7 @@
 ---@field after? integer
 --- Whether `assistant/chunk` events are sent. Default true.
 ---@field chunks? boolean
---- Whether the events of child sessions are sent as well. Default false.
+--- Whether the events of the sessions that the session's agent starts, and theirs, are sent as well, without those that they inherited: of the ones that run and that start later; with `after` also of those that began since that event and have ended. Default false.
 ---@field children? boolean
 
 --- Result of `session/subscribe`; comes before the first event.
@@ -2653,8 +2707,16 @@
 ---@field ["server/status"] { params: dsh.NoParams, result: dsh.ServerStatusResult }
 --- Stops the running turn and drops what is queued.
 ---@field ["session/cancel"] { params: dsh.SessionCancelParams, result: dsh.SessionCancelResult }
+--- Ends the work on a session: a running turn is cancelled, its queue dropped, and the session unloaded. Its log stays, and the session comes back with the next request that names it.
+---@field ["session/close"] { params: dsh.SessionIdParams, result: dsh.NoParams }
+--- Deletes a session and those that its agents started, for good. Running turns are cancelled first.
+---@field ["session/delete"] { params: dsh.SessionIdParams, result: dsh.NoParams }
 --- Returns a page of a session's log.
 ---@field ["session/events"] { params: dsh.SessionEventsParams, result: dsh.SessionEventsResult }
+--- Returns a whole session as text: its log, or what people read. Appends nothing.
+---@field ["session/export"] { params: dsh.SessionExportParams, result: dsh.SessionExportResult }
+--- Begins a session with the first events of another one.
+---@field ["session/fork"] { params: dsh.SessionForkParams, result: dsh.SessionForkResult }
 --- Returns a session's summary, tokens and queue.
 ---@field ["session/get"] { params: dsh.SessionIdParams, result: dsh.SessionGetResult }
 --- Lists sessions, last updated first.
@@ -2669,6 +2731,8 @@
 ---@field ["session/rename"] { params: dsh.SessionRenameParams, result: dsh.NoParams }
 --- Returns what a model was sent in one step, byte for byte.
 ---@field ["session/request"] { params: dsh.SessionRequestParams, result: dsh.SessionRequestResult }
+--- Finds what was said in sessions and how they are called, best hits first. Sessions that agents started are left out.
+---@field ["session/search"] { params: dsh.SessionSearchParams, result: dsh.SessionSearchResult }
 --- Chooses the model that the session's next turns ask.
 ---@field ["session/setModel"] { params: dsh.SessionSetModelParams, result: dsh.NoParams }
 --- Sends a session's events from a place in its log onwards, and then each as it happens.
@@ -2805,7 +2869,11 @@ local Client = {}
 ---@overload fun(self: dsh.Client, method: "review/start", params: dsh.ReviewStartParams, reply: fun(error?: dsh.RpcError, result?: dsh.ReviewStartResult))
 ---@overload fun(self: dsh.Client, method: "server/status", params: dsh.NoParams, reply: fun(error?: dsh.RpcError, result?: dsh.ServerStatusResult))
 ---@overload fun(self: dsh.Client, method: "session/cancel", params: dsh.SessionCancelParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionCancelResult))
+---@overload fun(self: dsh.Client, method: "session/close", params: dsh.SessionIdParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
+---@overload fun(self: dsh.Client, method: "session/delete", params: dsh.SessionIdParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
 ---@overload fun(self: dsh.Client, method: "session/events", params: dsh.SessionEventsParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionEventsResult))
+---@overload fun(self: dsh.Client, method: "session/export", params: dsh.SessionExportParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionExportResult))
+---@overload fun(self: dsh.Client, method: "session/fork", params: dsh.SessionForkParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionForkResult))
 ---@overload fun(self: dsh.Client, method: "session/get", params: dsh.SessionIdParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionGetResult))
 ---@overload fun(self: dsh.Client, method: "session/list", params: dsh.SessionListParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionListResult))
 ---@overload fun(self: dsh.Client, method: "session/messages", params: dsh.SessionMessagesParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionMessagesResult))
@@ -2813,6 +2881,7 @@ local Client = {}
 ---@overload fun(self: dsh.Client, method: "session/prompt", params: dsh.SessionPromptParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionPromptResult))
 ---@overload fun(self: dsh.Client, method: "session/rename", params: dsh.SessionRenameParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
 ---@overload fun(self: dsh.Client, method: "session/request", params: dsh.SessionRequestParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionRequestResult))
+---@overload fun(self: dsh.Client, method: "session/search", params: dsh.SessionSearchParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionSearchResult))
 ---@overload fun(self: dsh.Client, method: "session/setModel", params: dsh.SessionSetModelParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
 ---@overload fun(self: dsh.Client, method: "session/subscribe", params: dsh.SessionSubscribeParams, reply: fun(error?: dsh.RpcError, result?: dsh.SessionSubscribeResult))
 ---@overload fun(self: dsh.Client, method: "session/unsubscribe", params: dsh.SessionIdParams, reply: fun(error?: dsh.RpcError, result?: dsh.NoParams))
@@ -2823,7 +2892,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "54e738487dd85f2d8d9bfa56e1bb2767f30ae829f2f745d1f8a770f7733c4a19",
+  schema_hash = "d62db86dc3d7c9241dfa05e599e78e3eb6a557fd8616279f3b5ebce75de00a1a",
   methods = {
     "initialize",
     "shutdown",
@@ -2845,7 +2914,11 @@ return {
     "review/start",
     "server/status",
     "session/cancel",
+    "session/close",
+    "session/delete",
     "session/events",
+    "session/export",
+    "session/fork",
     "session/get",
     "session/list",
     "session/messages",
@@ -2853,6 +2926,7 @@ return {
     "session/prompt",
     "session/rename",
     "session/request",
+    "session/search",
     "session/setModel",
     "session/subscribe",
     "session/unsubscribe",

@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "54e738487dd85f2d8d9bfa56e1bb2767f30ae829f2f745d1f8a770f7733c4a19";
+export const SCHEMA_HASH = "d62db86dc3d7c9241dfa05e599e78e3eb6a557fd8616279f3b5ebce75de00a1a";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -48,8 +48,16 @@ export interface Methods {
   "server/status": { params: NoParams; result: ServerStatusResult };
   /** Stops the running turn and drops what is queued. */
   "session/cancel": { params: SessionCancelParams; result: SessionCancelResult };
+  /** Ends the work on a session: a running turn is cancelled, its queue dropped, and the session unloaded. Its log stays, and the session comes back with the next request that names it. */
+  "session/close": { params: SessionIdParams; result: NoParams };
+  /** Deletes a session and those that its agents started, for good. Running turns are cancelled first. */
+  "session/delete": { params: SessionIdParams; result: NoParams };
   /** Returns a page of a session's log. */
   "session/events": { params: SessionEventsParams; result: SessionEventsResult };
+  /** Returns a whole session as text: its log, or what people read. Appends nothing. */
+  "session/export": { params: SessionExportParams; result: SessionExportResult };
+  /** Begins a session with the first events of another one. */
+  "session/fork": { params: SessionForkParams; result: SessionForkResult };
   /** Returns a session's summary, tokens and queue. */
   "session/get": { params: SessionIdParams; result: SessionGetResult };
   /** Lists sessions, last updated first. */
@@ -64,6 +72,8 @@ export interface Methods {
   "session/rename": { params: SessionRenameParams; result: NoParams };
   /** Returns what a model was sent in one step, byte for byte. */
   "session/request": { params: SessionRequestParams; result: SessionRequestResult };
+  /** Finds what was said in sessions and how they are called, best hits first. Sessions that agents started are left out. */
+  "session/search": { params: SessionSearchParams; result: SessionSearchResult };
   /** Chooses the model that the session's next turns ask. */
   "session/setModel": { params: SessionSetModelParams; result: NoParams };
   /** Sends a session's events from a place in its log onwards, and then each as it happens. */
@@ -1403,6 +1413,13 @@ export interface ExperimentalCapabilities {
   dsh: DshCapabilities;
 }
 
+/** How a session is exported. */
+export type ExportFormat =
+  /** A log file: its header, then one event to a line, none of them packed. */
+  | "jsonl"
+  /** What people read: the transcript in a document of its own. */
+  | "markdown";
+
 /** The first line of a log file. */
 export interface FileHeader {
   /** Always `session`. */
@@ -1455,7 +1472,7 @@ export type FinishReason =
 export interface ForkPoint {
   /** The parent. */
   sessionId: SessionId;
-  /** The last event that both share. */
+  /** Seq of the last event that both share; −1 when the parent had none. */
   seq: number;
 }
 
@@ -2272,6 +2289,16 @@ export interface RpcError {
   data?: ErrorData;
 }
 
+/** A place where something was said. */
+export interface SearchHit {
+  /** The session. */
+  sessionId: SessionId;
+  /** Seq of the event that says it: a `user/message`, an `assistant/message` or a `session/title`. */
+  seq: number;
+  /** The text around the first word that was found, on one line. */
+  snippet: string;
+}
+
 /** LSP's server capabilities, as far as this server has them. */
 export interface ServerCapabilities {
   /** What stands outside LSP. */
@@ -2368,6 +2395,36 @@ export interface SessionEventsResult {
   lastSeq: number;
   /** Whether there are more behind the last one returned. */
   more: boolean;
+}
+
+/** Params of `session/export`. */
+export interface SessionExportParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** As what. */
+  format: ExportFormat;
+}
+
+/** Result of `session/export`. */
+export interface SessionExportResult {
+  /** The session. */
+  text: string;
+}
+
+/** Params of `session/fork`. */
+export interface SessionForkParams {
+  /** The session whose events the new one begins with. */
+  sessionId: SessionId;
+  /** Seq of the last event that both share. Default: the last one there is. Must not lie inside a turn. */
+  boundary?: number;
+  /** The new session's title. Default: that of the session it is forked from. */
+  title?: string;
+}
+
+/** Result of `session/fork`. */
+export interface SessionForkResult {
+  /** The new session. */
+  session: SessionInfo;
 }
 
 /** Result of `session/get`. */
@@ -2550,6 +2607,22 @@ export interface SessionRequestResult {
   exact: boolean;
 }
 
+/** Params of `session/search`. */
+export interface SessionSearchParams {
+  /** Words that must all occur, in any order; the last one may be the beginning of a word. Words in double quotes must follow one another. Nothing has another meaning. */
+  query: string;
+  /** Only sessions of this folder. */
+  workspace?: string;
+  /** How many hits to return. Default 50, at most 500. */
+  limit?: number;
+}
+
+/** Result of `session/search`. */
+export interface SessionSearchResult {
+  /** The hits, best first. */
+  hits: SearchHit[];
+}
+
 /** Params of `session/setModel`. */
 export interface SessionSetModelParams {
   /** The session. */
@@ -2583,7 +2656,7 @@ export interface SessionSubscribeParams {
   after?: number;
   /** Whether `assistant/chunk` events are sent. Default true. */
   chunks?: boolean;
-  /** Whether the events of child sessions are sent as well. Default false. */
+  /** Whether the events of the sessions that the session's agent starts, and theirs, are sent as well, without those that they inherited: of the ones that run and that start later; with `after` also of those that began since that event and have ended. Default false. */
   children?: boolean;
 }
 

@@ -32,11 +32,12 @@ use crate::params::review::{
 use crate::params::server::ServerStatusResult;
 use crate::params::session::{
     SessionCancelParams, SessionCancelResult, SessionEventsParams, SessionEventsResult,
+    SessionExportParams, SessionExportResult, SessionForkParams, SessionForkResult,
     SessionGetResult, SessionIdParams, SessionListParams, SessionListResult, SessionMessagesParams,
     SessionMessagesResult, SessionNewParams, SessionNewResult, SessionPromptParams,
     SessionPromptResult, SessionRenameParams, SessionRequestParams, SessionRequestResult,
-    SessionSetModelParams, SessionSubscribeParams, SessionSubscribeResult, SessionWaitParams,
-    SessionWaitResult,
+    SessionSearchParams, SessionSearchResult, SessionSetModelParams, SessionSubscribeParams,
+    SessionSubscribeResult, SessionWaitParams, SessionWaitResult,
 };
 use crate::params::tool::{ToolCallParams, ToolCallResult, ToolListParams, ToolListResult};
 
@@ -182,8 +183,17 @@ methods! {
 
     /// Stops the running turn and drops what is queued.
     "session/cancel" SessionCancel(SessionCancelParams) -> SessionCancelResult, runs: session(session_id);
+    /// Ends the work on a session: a running turn is cancelled, its queue dropped, and the session unloaded. Its
+    /// log stays, and the session comes back with the next request that names it.
+    "session/close" SessionClose(SessionIdParams) -> NoParams, runs: session(session_id);
+    /// Deletes a session and those that its agents started, for good. Running turns are cancelled first.
+    "session/delete" SessionDelete(SessionIdParams) -> NoParams, runs: session(session_id);
     /// Returns a page of a session's log.
     "session/events" SessionEvents(SessionEventsParams) -> SessionEventsResult, runs: session(session_id);
+    /// Returns a whole session as text: its log, or what people read. Appends nothing.
+    "session/export" SessionExport(SessionExportParams) -> SessionExportResult, runs: session(session_id);
+    /// Begins a session with the first events of another one.
+    "session/fork" SessionFork(SessionForkParams) -> SessionForkResult, runs: session(session_id);
     /// Returns a session's summary, tokens and queue.
     "session/get" SessionGet(SessionIdParams) -> SessionGetResult, runs: session(session_id);
     /// Lists sessions, last updated first.
@@ -198,6 +208,9 @@ methods! {
     "session/rename" SessionRename(SessionRenameParams) -> NoParams, runs: session(session_id);
     /// Returns what a model was sent in one step, byte for byte.
     "session/request" SessionRequest(SessionRequestParams) -> SessionRequestResult, runs: session(session_id);
+    /// Finds what was said in sessions and how they are called, best hits first. Sessions that agents started are
+    /// left out.
+    "session/search" SessionSearch(SessionSearchParams) -> SessionSearchResult, runs: snapshot;
     /// Chooses the model that the session's next turns ask.
     "session/setModel" SessionSetModel(SessionSetModelParams) -> NoParams, runs: session(session_id);
     /// Sends a session's events from a place in its log onwards, and then each as it happens.

@@ -35,8 +35,8 @@ pub enum SessionOrigin {
 pub struct ForkPoint {
     /// The parent.
     pub session_id: SessionId,
-    /// The last event that both share.
-    pub seq: u64,
+    /// Seq of the last event that both share; −1 when the parent had none.
+    pub seq: i64,
 }
 
 /// Who else writes a session now.

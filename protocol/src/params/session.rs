@@ -233,7 +233,9 @@ pub struct SessionSubscribeParams {
     /// Whether `assistant/chunk` events are sent. Default true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunks: Option<bool>,
-    /// Whether the events of child sessions are sent as well. Default false.
+    /// Whether the events of the sessions that the session's agent starts, and theirs, are sent as well, without
+    /// those that they inherited: of the ones that run and that start later; with `after` also of those that
+    /// began since that event and have ended. Default false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub children: Option<bool>,
 }
@@ -322,4 +324,86 @@ pub struct SessionRequestResult {
     pub body: String,
     /// Whether these are the very bytes that were sent, by their logged digest.
     pub exact: bool,
+}
+
+/// Params of `session/fork`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionForkParams {
+    /// The session whose events the new one begins with.
+    pub session_id: SessionId,
+    /// Seq of the last event that both share. Default: the last one there is. Must not lie inside a turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boundary: Option<i64>,
+    /// The new session's title. Default: that of the session it is forked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// Result of `session/fork`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionForkResult {
+    /// The new session.
+    pub session: SessionInfo,
+}
+
+/// How a session is exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ExportFormat {
+    /// A log file: its header, then one event to a line, none of them packed.
+    Jsonl,
+    /// What people read: the transcript in a document of its own.
+    Markdown,
+}
+
+/// Params of `session/export`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionExportParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// As what.
+    pub format: ExportFormat,
+}
+
+/// Result of `session/export`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionExportResult {
+    /// The session.
+    pub text: String,
+}
+
+/// Params of `session/search`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionSearchParams {
+    /// Words that must all occur, in any order; the last one may be the beginning of a word. Words in double
+    /// quotes must follow one another. Nothing has another meaning.
+    pub query: String,
+    /// Only sessions of this folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// How many hits to return. Default 50, at most 500.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+}
+
+/// Result of `session/search`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionSearchResult {
+    /// The hits, best first.
+    pub hits: Vec<SearchHit>,
+}
+
+/// A place where something was said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchHit {
+    /// The session.
+    pub session_id: SessionId,
+    /// Seq of the event that says it: a `user/message`, an `assistant/message` or a `session/title`.
+    pub seq: u64,
+    /// The text around the first word that was found, on one line.
+    pub snippet: String,
 }

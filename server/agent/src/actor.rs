@@ -3,7 +3,6 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
 use dsh_protocol::event::{EventData, InboxSpliced, InboxTarget, SpliceOutcome};
 use dsh_protocol::ids::MessageId;
@@ -25,16 +24,12 @@ use crate::agent_loop::Shared;
 use crate::agents::session_info;
 use crate::turn::{Turn, TurnCancel};
 
+mod lease;
 mod left;
 mod tell;
 
 /// How many commands may wait for the task.
 const COMMANDS: usize = 64;
-
-/// How often, and after which pause each, the right to append is asked for again while another process has it
-/// and runs no turn.
-const LOOKS: u32 = 200;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
 /// The session's task.
 struct Actor {
@@ -49,6 +44,8 @@ struct Actor {
     woken: u32,
     /// Whether this agent has sent a request yet, so that the first one logs its header.
     resumed: bool,
+    /// Whether the log is gone, so that the task has nothing left to do.
+    deleted: bool,
 }
 
 struct RunningTurn {
@@ -77,6 +74,7 @@ pub(crate) fn start(shared: Arc<Shared>, writer: Writer, first: Vec<EventData>) 
         leased: false,
         woken: 0,
         resumed: true,
+        deleted: false,
     };
     tokio::spawn(actor.run(inbox, first));
     Agent { log, setup, commands, status: watch_status }
@@ -124,7 +122,12 @@ impl Actor {
                     let _ = reply.send(());
                     return;
                 }
-                Some(command) => self.handle(command).await,
+                Some(command) => {
+                    self.handle(command).await;
+                    if self.deleted {
+                        return;
+                    }
+                }
                 None => {
                     self.close(AbortReason::Disposed).await;
                     return;
@@ -178,23 +181,25 @@ impl Actor {
                 self.answer_on_disk(recorded, reply);
             }
             Command::Refresh { reply } => {
-                self.refresh().await;
-                let _ = reply.send(());
+                let refreshed = self.refresh().await;
+                let _ = reply.send(refreshed);
             }
             Command::Repair { reply } => {
-                self.refresh().await;
-                if self.turn.is_none() && self.writer.log().read(is_left_open) {
+                let refreshed = self.refresh().await;
+                if refreshed.is_ok() && self.turn.is_none() && self.writer.log().read(is_left_open)
+                {
                     // Another process that runs a turn here repairs nothing and needs no repair.
                     if self.lease().await.is_ok() {
                         self.rest().await;
                     }
                 }
-                let _ = reply.send(());
+                let _ = reply.send(refreshed);
             }
             Command::Info { reply } => {
-                self.refresh().await;
-                let _ = reply.send(self.info());
+                let refreshed = self.refresh().await;
+                let _ = reply.send(refreshed.map(|()| self.info()));
             }
+            Command::Flush { reply } => self.answer_on_disk(Ok(()), reply),
             Command::Close { .. } => {}
         }
     }
@@ -336,46 +341,6 @@ impl Actor {
             discarded.extend(ids);
         }
         Ok(discarded)
-    }
-
-    /// Takes the right to append, unless this process has it, and closes what a crash left open.
-    ///
-    /// Another process that has the right but runs no turn is about to give it back: that is waited for.
-    async fn lease(&mut self) -> Result<(), CommandError> {
-        if self.leased {
-            return Ok(());
-        }
-        let mut looks = 0;
-        loop {
-            let refused = match self.writer.acquire().await.map_err(CommandError::from) {
-                Ok(()) => break,
-                Err(refused) => refused,
-            };
-            self.refresh().await;
-            let runs_a_turn = self.writer.log().read(|fold| fold.open_turn.is_some());
-            if refused != CommandError::WriterConflict || runs_a_turn || looks == LOOKS {
-                return Err(refused);
-            }
-            looks += 1;
-            tokio::time::sleep(BETWEEN_LOOKS).await;
-        }
-        self.leased = true;
-        repair(&self.writer)?;
-        self.adopt().await;
-        Ok(())
-    }
-
-    /// Takes in what other processes have appended. What cannot be read is left as it was: whoever wants to
-    /// append is told why.
-    async fn refresh(&mut self) {
-        if self.leased {
-            return;
-        }
-        if let Err(error) = self.writer.refresh().await {
-            tracing::warn!(session = %self.writer.log().header().id, %error, "the log was not read again");
-        }
-        let status = self.writer.log().read(rest_status);
-        self.set_status(status);
     }
 
     /// Comes to rest: everything goes to disk, the right to append goes back.

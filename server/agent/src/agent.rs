@@ -35,9 +35,10 @@ pub(crate) enum Command {
     Tell { notice: Notice, wakes: bool, reply: oneshot::Sender<Result<Receipt, CommandError>> },
     Record { data: Vec<EventData>, reply: oneshot::Sender<Result<(), CommandError>> },
     RecordOnDisk { data: Vec<EventData>, reply: oneshot::Sender<Result<(), CommandError>> },
-    Refresh { reply: oneshot::Sender<()> },
-    Repair { reply: oneshot::Sender<()> },
-    Info { reply: oneshot::Sender<SessionInfo> },
+    Refresh { reply: oneshot::Sender<Result<(), CommandError>> },
+    Repair { reply: oneshot::Sender<Result<(), CommandError>> },
+    Info { reply: oneshot::Sender<Result<SessionInfo, CommandError>> },
+    Flush { reply: oneshot::Sender<Result<(), CommandError>> },
     Close { reason: AbortReason, reply: oneshot::Sender<()> },
 }
 
@@ -113,6 +114,9 @@ pub enum CommandError {
     /// The agent has closed.
     #[error("the session is closed")]
     Closed,
+    /// The session was deleted.
+    #[error("the session was deleted")]
+    Deleted,
     /// Another process runs a turn in the session.
     #[error("another process runs a turn in this session; try again when it is done")]
     WriterConflict,
@@ -128,6 +132,7 @@ impl From<AcquireError> for CommandError {
     fn from(error: AcquireError) -> Self {
         match error {
             AcquireError::Lease(LeaseError::Taken) => Self::WriterConflict,
+            AcquireError::Lease(LeaseError::Deleted) => Self::Deleted,
             AcquireError::Lease(LeaseError::Storage(error)) => Self::Storage(error),
             AcquireError::Lease(error @ LeaseError::Damaged { .. }) => {
                 Self::Storage(StorageError(error.to_string()))
@@ -212,17 +217,32 @@ impl Agent {
 
     /// Takes in what other processes have appended to the log.
     pub async fn refresh(&self) -> Result<(), CommandError> {
-        self.ask(|reply| Command::Refresh { reply }).await
+        self.ask(|reply| Command::Refresh { reply }).await?
     }
 
     /// Closes a turn and takes over reviews that a crash left open, unless another process writes the session.
     pub async fn repair(&self) -> Result<(), CommandError> {
-        self.ask(|reply| Command::Repair { reply }).await
+        self.ask(|reply| Command::Repair { reply }).await?
     }
 
     /// The session's summary.
     pub async fn info(&self) -> Result<SessionInfo, CommandError> {
-        self.ask(|reply| Command::Info { reply }).await
+        self.ask(|reply| Command::Info { reply }).await?
+    }
+
+    /// Returns when everything in the log so far is on disk.
+    pub(crate) async fn flush(&self) -> Result<(), CommandError> {
+        self.ask(|reply| Command::Flush { reply }).await?
+    }
+
+    /// How many handles to this agent there are.
+    pub(crate) fn handles(&self) -> usize {
+        self.commands.strong_count()
+    }
+
+    /// Whether the agent has closed.
+    pub fn is_closed(&self) -> bool {
+        self.commands.is_closed()
     }
 
     /// Returns when the agent has closed.

@@ -1,18 +1,22 @@
 //! The agents of one workspace folder: the `agents` service.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use dsh_kernel::service::Key;
 use dsh_protocol::content::Usage;
 use dsh_protocol::event::{Event, EventData, SessionTitle};
 use dsh_protocol::ids::{ModelId, SessionId};
 use dsh_protocol::session::{
-    FileHeader, Queue, SessionInfo, SessionStatus, Totals, Writer as OtherWriter,
+    FileHeader, ForkPoint, Queue, SessionInfo, SessionStatus, Totals, Writer as OtherWriter,
 };
 use dsh_protocol::turn::AbortReason;
+use dsh_session::fold::Violation;
 use dsh_session::log::Page;
-use dsh_session::store::{Listed, PageWanted, StoreError, Summary};
+use dsh_session::store::{Listed, PageWanted, StorageError, StoreError, Summary};
+use dsh_session::writer::Writer;
+use tokio::sync::{Notify, OnceCell};
 
 use crate::agent::{Agent, CommandError};
 use crate::agent_loop::{AgentLoop, choose_model, model_of};
@@ -20,14 +24,44 @@ use crate::host::Host;
 use crate::sessions::Sessions;
 use crate::setup::Setup;
 
+mod end;
+mod fork;
+mod idle;
+
+pub use fork::ForkFailed;
+
 /// The service's name.
 pub const AGENTS: Key<Agents> = Key::new("agents");
 
 #[derive(Default)]
 struct Live {
-    cells: BTreeMap<SessionId, Arc<tokio::sync::OnceCell<Agent>>>,
+    cells: BTreeMap<SessionId, Loaded>,
+    /// Those that are being deleted, so that nobody loads them again meanwhile.
+    deleting: BTreeSet<SessionId>,
     /// Whether they were all ended, so that no more may start.
     closed: bool,
+}
+
+/// An agent that is loaded, or is about to be.
+struct Loaded {
+    cell: Arc<OnceCell<Agent>>,
+    /// When it was last seen in use.
+    used: Instant,
+}
+
+impl Loaded {
+    fn new(agent: Option<Agent>) -> Self {
+        Self { cell: Arc::new(OnceCell::new_with(agent)), used: Instant::now() }
+    }
+
+    fn agent(&self) -> Option<&Agent> {
+        self.cell.get()
+    }
+
+    /// Whether there is an agent that has not ended by itself, as one does whose session is deleted elsewhere.
+    fn is_live(&self) -> bool {
+        self.agent().is_some_and(|agent| !agent.is_closed())
+    }
 }
 
 /// The agents that are loaded, and the way to those that are not.
@@ -37,6 +71,8 @@ pub struct Agents {
     agent_loop: Arc<dyn AgentLoop>,
     default_model: Arc<ModelId>,
     live: Mutex<Live>,
+    /// Tells that one more is loaded.
+    loaded: Notify,
 }
 
 /// A session that is to be created.
@@ -85,7 +121,14 @@ impl Agents {
         agent_loop: Arc<dyn AgentLoop>,
         default_model: Arc<ModelId>,
     ) -> Self {
-        Self { host, sessions, agent_loop, default_model, live: Mutex::default() }
+        Self {
+            host,
+            sessions,
+            agent_loop,
+            default_model,
+            live: Mutex::default(),
+            loaded: Notify::new(),
+        }
     }
 
     /// The model that new sessions use.
@@ -123,18 +166,18 @@ impl Agents {
         first: Vec<EventData>,
         setup: Setup,
     ) -> Result<Agent, OpenError> {
+        let id = header.id.clone();
         let writer = self.sessions.create(header).await?;
-        writer.acquire().await.map_err(CommandError::from)?;
-        let written = || {
-            if !seed.is_empty() {
-                writer.inherit(seed)?;
+        match seeded(writer, seed, first).await {
+            Ok(writer) => self.enter(self.agent_loop.start(writer, Vec::new(), setup)).await,
+            Err(error) => {
+                // Half a seed is no session.
+                if let Err(error) = self.sessions.delete(vec![id.clone()]).await {
+                    tracing::warn!(session = %id, %error, "what there is of it stays");
+                }
+                Err(error.into())
             }
-            first.into_iter().try_for_each(|data| writer.append(data).map(|_| ()))
-        };
-        written().map_err(CommandError::from)?;
-        writer.flush().await.map_err(CommandError::from)?;
-        writer.release().await;
-        self.enter(self.agent_loop.start(writer, Vec::new(), setup)).await
+        }
     }
 
     /// A header of a new session.
@@ -156,8 +199,8 @@ impl Agents {
 
     /// Makes a new agent known.
     async fn enter(&self, agent: Agent) -> Result<Agent, OpenError> {
-        let cell = Arc::new(tokio::sync::OnceCell::new_with(Some(agent.clone())));
-        self.lock().cells.insert(agent.id().clone(), cell);
+        self.lock().cells.insert(agent.id().clone(), Loaded::new(Some(agent.clone())));
+        self.loaded.notify_one();
         self.unless_closed(agent).await
     }
 
@@ -165,8 +208,8 @@ impl Agents {
     pub(crate) async fn unload(&self, agent: &Agent, reason: AbortReason) {
         agent.close(reason).await;
         let mut live = self.lock();
-        let is_it = |cell: &Arc<tokio::sync::OnceCell<Agent>>| {
-            cell.get().is_some_and(|known| Arc::ptr_eq(known.log(), agent.log()))
+        let is_it = |loaded: &Loaded| {
+            loaded.agent().is_some_and(|known| Arc::ptr_eq(known.log(), agent.log()))
         };
         if live.cells.get(agent.id()).is_some_and(is_it) {
             live.cells.remove(agent.id());
@@ -179,11 +222,17 @@ impl Agents {
         // The cell makes two callers at once load the session once; the lock is not held meanwhile.
         let cell = {
             let mut live = self.lock();
-            if live.closed {
+            if live.closed || live.deleting.contains(id) {
                 return Err(OpenError::Closed);
             }
-            Arc::clone(live.cells.entry(id.clone()).or_default())
+            let loaded = live.cells.entry(id.clone()).or_insert_with(|| Loaded::new(None));
+            if loaded.agent().is_some_and(Agent::is_closed) {
+                *loaded = Loaded::new(None);
+            }
+            loaded.used = Instant::now();
+            Arc::clone(&loaded.cell)
         };
+        let is_new = !cell.initialized();
         let opened = cell
             .get_or_try_init(|| async {
                 let writer = self.sessions.open(id.clone()).await?;
@@ -196,7 +245,11 @@ impl Agents {
         if opened.is_err() {
             // What is not there must leave nothing behind, unless somebody else is looking for it now.
             let mut live = self.lock();
-            live.cells.retain(|_, cell| cell.initialized() || Arc::strong_count(cell) > 1);
+            live.cells.retain(|_, loaded| {
+                loaded.cell.initialized() || Arc::strong_count(&loaded.cell) > 1
+            });
+        } else if is_new {
+            self.loaded.notify_one();
         }
         self.unless_closed(opened?).await
     }
@@ -212,19 +265,19 @@ impl Agents {
 
     /// The agent of a session, if it is loaded.
     pub fn live(&self, id: &SessionId) -> Option<Agent> {
-        self.lock().cells.get(id)?.get().cloned()
+        self.lock().cells.get(id)?.agent().cloned()
     }
 
     /// How many agents are loaded.
     pub fn count(&self) -> usize {
-        self.lock().cells.values().filter(|cell| cell.initialized()).count()
+        self.lock().cells.values().filter(|loaded| loaded.is_live()).count()
     }
 
     /// Every session's summary, last updated first.
     pub async fn list(&self) -> Result<Vec<SessionInfo>, OpenError> {
         let loaded = {
             let live = self.lock();
-            let loaded = live.cells.iter().filter(|(_, cell)| cell.initialized());
+            let loaded = live.cells.iter().filter(|(_, loaded)| loaded.is_live());
             loaded.map(|(id, _)| id.clone()).collect()
         };
         let mut sessions = Vec::new();
@@ -233,14 +286,16 @@ impl Agents {
                 Listed::Loaded(id) => id,
                 Listed::Stored(summary) => &summary.header.id,
             };
-            match (self.live(id), listed) {
-                (Some(agent), _) => sessions.push(agent.info().await?),
-                (None, Listed::Stored(summary)) => sessions.push(self.cold(summary)),
-                // It was ended meanwhile.
-                (None, Listed::Loaded(id)) => {
-                    sessions.push(self.cold(self.sessions.summary(id).await?));
-                }
-            }
+            let live = match self.live(id) {
+                // One that ends at this moment is not loaded any more.
+                Some(agent) => agent.info().await.ok(),
+                None => None,
+            };
+            sessions.push(match (live, listed) {
+                (Some(info), _) => info,
+                (None, Listed::Stored(summary)) => self.cold(summary),
+                (None, Listed::Loaded(id)) => self.cold(self.sessions.summary(id).await?),
+            });
         }
         sessions.sort_by(|a, b| {
             b.updated_at.cmp(&a.updated_at).then_with(|| b.session_id.cmp(&a.session_id))
@@ -290,7 +345,7 @@ impl Agents {
     pub async fn at_rest(&self) {
         loop {
             let live: Vec<Agent> =
-                self.lock().cells.values().filter_map(|cell| cell.get().cloned()).collect();
+                self.lock().cells.values().filter_map(|loaded| loaded.agent().cloned()).collect();
             let running = live.iter().find(|agent| agent.status() == SessionStatus::Running);
             let Some(agent) = running else { return };
             // An agent whose task is gone runs nothing.
@@ -312,7 +367,7 @@ impl Agents {
         };
         let closing = cells
             .values()
-            .filter_map(|cell| cell.get())
+            .filter_map(Loaded::agent)
             .map(|agent| agent.close(AbortReason::Disposed));
         futures_util::future::join_all(closing).await;
     }
@@ -334,6 +389,27 @@ impl Agents {
     }
 }
 
+/// A new log with its seed and its first events, all on disk. A long seed keeps a thread busy for a while.
+async fn seeded(
+    writer: Writer,
+    seed: Vec<Arc<Event>>,
+    first: Vec<EventData>,
+) -> Result<Writer, CommandError> {
+    writer.acquire().await?;
+    let written = tokio::task::spawn_blocking(move || {
+        if !seed.is_empty() {
+            writer.inherit(seed)?;
+        }
+        first.into_iter().try_for_each(|data| writer.append(data).map(|_| ()))?;
+        Ok::<_, Violation>(writer)
+    });
+    let writer =
+        written.await.map_err(|error| CommandError::Storage(StorageError(error.to_string())))??;
+    writer.flush().await?;
+    writer.release().await;
+    Ok(writer)
+}
+
 /// What a client sees of a session: the same for one that is loaded and for one that is not.
 pub(crate) fn session_info(
     host: &Host,
@@ -342,6 +418,11 @@ pub(crate) fn session_info(
     status: SessionStatus,
     live: bool,
 ) -> SessionInfo {
+    let header = &summary.header;
+    let inherited = header.seed_length.filter(|_| header.origin.is_none());
+    let forked_from = header.parent_session.clone().zip(inherited).map(|(session_id, length)| {
+        ForkPoint { session_id, seq: i64::try_from(length).unwrap_or(i64::MAX) - 1 }
+    });
     SessionInfo {
         workspace: host.workspace_uri.clone(),
         title: summary.title,
@@ -352,7 +433,7 @@ pub(crate) fn session_info(
         model: model_of(host, &summary.header, summary.model.as_ref(), default_model),
         origin: summary.header.origin,
         parent_session_id: summary.header.origin.and(summary.header.parent_session),
-        forked_from: None,
+        forked_from,
         live,
         writer: summary.written_elsewhere.then_some(OtherWriter::Other),
         session_id: summary.header.id,

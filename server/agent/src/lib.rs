@@ -28,5 +28,6 @@ pub mod deliberation;
 pub mod evidence;
 pub mod files;
 pub mod host;
+pub mod session_search;
 pub mod sessions;
 pub mod subagents;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use dsh_kernel::service::Key;
 use dsh_protocol::event::Event;
@@ -19,12 +20,38 @@ pub const SESSIONS: Key<Sessions> = Key::new("sessions");
 pub struct Sessions {
     store: Arc<dyn Store>,
     clock: Clock,
+    idle: IdleLimits,
+}
+
+/// How long sessions stay loaded that nobody uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleLimits {
+    /// How long after its last use one stays loaded.
+    pub after: Duration,
+    /// How many stay loaded; those that were used last.
+    pub most: usize,
+}
+
+impl Default for IdleLimits {
+    fn default() -> Self {
+        Self { after: Duration::from_mins(15), most: 32 }
+    }
 }
 
 impl Sessions {
     /// Sessions that are kept in `store`.
     pub fn new(store: Arc<dyn Store>, clock: Clock) -> Self {
-        Self { store, clock }
+        Self { store, clock, idle: IdleLimits::default() }
+    }
+
+    /// The same with other limits for sessions that nobody uses.
+    pub fn with_idle_limits(self, idle: IdleLimits) -> Self {
+        Self { idle, ..self }
+    }
+
+    /// How long sessions stay loaded that nobody uses.
+    pub fn idle_limits(&self) -> IdleLimits {
+        self.idle
     }
 
     /// Tells the time.
@@ -71,5 +98,10 @@ impl Sessions {
         wanted: PageWanted,
     ) -> Result<Option<Page>, StoreError> {
         self.store.page(id, wanted).await
+    }
+
+    /// Deletes logs; see [`Store::delete`].
+    pub async fn delete(&self, ids: Vec<SessionId>) -> Result<Vec<SessionId>, StoreError> {
+        self.store.delete(ids).await
     }
 }

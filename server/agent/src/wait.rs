@@ -70,8 +70,12 @@ pub async fn wait(agent: &Agent, message: Option<&MessageId>) -> Result<Waited, 
             () = tokio::time::sleep(LOOK) => Ok(()),
         };
         if changed.is_err() {
-            // The agent has closed: what waits now will not run here.
-            return Ok(Waited::without_turn(NoTurn::Discarded));
+            // The agent has closed: what waits now will not run here. A turn that was ended by it has its outcome.
+            let last = match message {
+                Some(id) => agent.log().read(|fold| of_message(fold, id, SessionStatus::Idle))?,
+                None => agent.log().read(|fold| of_session(fold, SessionStatus::Idle)),
+            };
+            return Ok(last.unwrap_or_else(|| Waited::without_turn(NoTurn::Discarded)));
         }
     }
 }

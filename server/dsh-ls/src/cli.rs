@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::sessions::SessionsCommand;
+
 /// An agent server for editors: it reads, greps and globs in one folder, and every answer can be checked.
 #[derive(Parser)]
 #[command(
@@ -30,7 +32,7 @@ pub(crate) enum Command {
     /// Prints, checks or changes the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Looks at the sessions of a folder
+    /// Lists, shows, exports or deletes the folder's sessions, and counts what reviews have found
     #[command(subcommand)]
     Sessions(SessionsCommand),
     /// Says what is configured, what runs, what a model sees, what was used, and what needs attention
@@ -136,21 +138,6 @@ pub(crate) struct SetArgs {
     /// `true`, `5`, `text`, `"text"`, `[a, b]` or `{a: 1}`; `null` takes the key away
     #[arg(allow_negative_numbers = true)]
     pub(crate) value: String,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum SessionsCommand {
-    /// What reviews of turns have found and what they have cost
-    ReviewStats(ReviewStatsArgs),
-}
-
-#[derive(Args)]
-pub(crate) struct ReviewStatsArgs {
-    #[command(flatten)]
-    pub(crate) server: ServerArgs,
-    /// Print one JSON object instead of a table
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Args)]

@@ -53,7 +53,7 @@ fn start(command: Command) -> anyhow::Result<ExitCode> {
             block_on(doors::lsp(runtime))
         }
         Command::Config(command) => config::run(command),
-        Command::Sessions(command) => sessions::run(&command),
+        Command::Sessions(command) => sessions::run(command),
         Command::Doctor(args) => doctor::run(&args),
         Command::Schema(args) => schema::print(&args),
     }

@@ -33,6 +33,8 @@ fn start(context: Context, _config: Value) -> BoxFuture<'static, Result<(), Star
             context.get(&AGENT_LOOP)?,
             context.get(&DEFAULT_MODEL)?,
         ));
+        let unloading = Arc::clone(&agents);
+        let unloading = tokio::spawn(async move { unloading.unload_unused().await });
         let closing = Arc::clone(&agents);
         context.on_dispose_within(
             "running agents",
@@ -45,6 +47,7 @@ fn start(context: Context, _config: Value) -> BoxFuture<'static, Result<(), Star
                         tracing::warn!("turns are aborted: what they depend on is replaced");
                     }
                 }
+                unloading.abort();
                 if tokio::time::timeout(CLOSE, closing.close_all()).await.is_err() {
                     tracing::error!("agents did not end in time");
                 }

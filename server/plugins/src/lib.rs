@@ -17,6 +17,8 @@ mod mid_fork;
 mod offline;
 mod openai;
 mod replay;
+mod session_commands;
+mod session_search;
 mod session_store;
 mod sessions;
 mod subagent_controls;
@@ -51,6 +53,8 @@ pub const PLUGINS: &[Plugin] = &[
     openai::OPENAI,
     openai::PLUGIN,
     replay::PLUGIN,
+    session_commands::PLUGIN,
+    session_search::PLUGIN,
     session_store::PLUGIN,
     sessions::PLUGIN,
     subagent_controls::PLUGIN,

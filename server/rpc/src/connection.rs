@@ -8,6 +8,7 @@ use std::task::Poll;
 use dsh_kernel::registration::Registration;
 use dsh_protocol::error::{ErrorCode, ErrorKind, RpcError};
 use dsh_protocol::methods::{DecodeError, Request};
+use dsh_protocol::notifications::Notification;
 use dsh_protocol::params::lifecycle::{InitializeParams, InitializeResult, NoParams};
 use dsh_protocol::{MAX_FRAME_BYTES, OUTBOX_BYTES};
 use dsh_runtime::agent::host::Observer;
@@ -281,13 +282,21 @@ impl Connection {
 
     fn finish(&self, number: u64, id: &RequestId, outcome: Result<Reply, RpcError>) {
         match outcome {
-            Ok(Reply { result, then: Some(Then::Subscribe(subscription)) }) => {
+            Ok(Reply { result, then: Some(Then::Subscribe(subscription, children)) }) => {
                 let answer = frame::response(Some(id), &Ok(result));
-                self.cx.outbox.subscribe(answer, subscription, &self.cx.server);
+                let server = &self.cx.server;
+                self.cx.outbox.subscribe(answer, *subscription, server);
+                if let Some(children) = children {
+                    let outbox = Arc::downgrade(self.outbox());
+                    tokio::spawn(children.run(outbox, Arc::downgrade(server)));
+                }
             }
-            Ok(Reply { result, then: Some(Then::Announce(session)) }) => {
+            Ok(Reply { result, then: Some(Then::Tell(changed)) }) => {
                 self.respond(Some(id), &Ok(result));
-                self.cx.server.runtime.notices().changed(session);
+                for changed in changed {
+                    let notice = Notification::SessionChanged(changed);
+                    self.cx.server.runtime.notices().notice(&notice);
+                }
             }
             Ok(Reply { result, then: None }) => self.respond(Some(id), &Ok(result)),
             Err(error) => self.respond(Some(id), &Err(error)),

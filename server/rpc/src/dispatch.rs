@@ -2,10 +2,12 @@
 
 use dsh_protocol::error::{ErrorCode, RpcError};
 use dsh_protocol::methods::Request;
-use dsh_protocol::session::SessionInfo;
+use dsh_protocol::notifications::SessionChanged;
+use dsh_protocol::params::lifecycle::NoParams;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::children::Follower;
 use crate::cx::Cx;
 use crate::handlers::{
     command, config, credential, deliberate, evidence, model, review, server, session, tool,
@@ -28,9 +30,9 @@ impl From<Box<RawValue>> for Reply {
 /// What a client must not hear of before the answer.
 pub(crate) enum Then {
     /// A subscription begins.
-    Subscribe(Subscription),
-    /// A session was created.
-    Announce(SessionInfo),
+    Subscribe(Box<Subscription>, Option<Follower>),
+    /// Everybody is told of sessions.
+    Tell(Vec<SessionChanged>),
 }
 
 /// Runs a request's handler.
@@ -66,22 +68,39 @@ pub(crate) async fn dispatch(
         Request::ReviewStart(params) => reply(review::start(cx, params).await),
         Request::ServerStatus(_) => reply(Ok(server::status(cx))),
         Request::SessionCancel(params) => reply(session::cancel(cx, params).await),
+        Request::SessionClose(params) => {
+            let session = session::close(cx, &params).await?;
+            done_and_tell(NoParams {}, vec![SessionChanged::Changed { session }])
+        }
+        Request::SessionDelete(params) => {
+            let removed = session::delete(cx, &params).await?.into_iter();
+            let removed = removed.map(|removed| SessionChanged::Removed { removed });
+            done_and_tell(NoParams {}, removed.collect())
+        }
         Request::SessionEvents(params) => reply(session::events(cx, params).await),
+        Request::SessionExport(params) => reply(session::export(cx, params).await),
+        Request::SessionFork(params) => {
+            let result = session::fork(cx, params).await?;
+            let session = result.session.clone();
+            done_and_tell(result, vec![SessionChanged::Changed { session }])
+        }
         Request::SessionGet(params) => reply(session::get(cx, params).await),
         Request::SessionList(params) => reply(session::list(cx, params).await),
         Request::SessionMessages(params) => reply(session::messages(cx, params).await),
         Request::SessionNew(params) => {
             let result = session::new(cx, params).await?;
-            let then = Some(Then::Announce(result.session.clone()));
-            Ok(Reply { then, ..reply(Ok(result))? })
+            let session = result.session.clone();
+            done_and_tell(result, vec![SessionChanged::Changed { session }])
         }
         Request::SessionPrompt(params) => reply(session::prompt(cx, params).await),
         Request::SessionRename(params) => reply(session::rename(cx, params).await),
         Request::SessionRequest(params) => reply(session::request(cx, params).await),
+        Request::SessionSearch(params) => reply(session::search(cx, params).await),
         Request::SessionSetModel(params) => reply(session::set_model(cx, params).await),
         Request::SessionSubscribe(params) => {
-            let (result, subscription) = session::subscribe(cx, params).await?;
-            Ok(Reply { then: Some(Then::Subscribe(subscription)), ..reply(Ok(result))? })
+            let (result, subscription, children) = session::subscribe(cx, params).await?;
+            let then = Some(Then::Subscribe(Box::new(subscription), children));
+            Ok(Reply { then, ..reply(Ok(result))? })
         }
         Request::SessionUnsubscribe(params) => reply(Ok(session::unsubscribe(cx, &params))),
         Request::SessionWait(params) => {
@@ -95,6 +114,11 @@ pub(crate) async fn dispatch(
         }
         Request::ToolList(params) => reply(tool::list(cx, params).await),
     }
+}
+
+/// An answer after which everybody is told of sessions.
+fn done_and_tell(result: impl Serialize, changed: Vec<SessionChanged>) -> Result<Reply, RpcError> {
+    Ok(Reply { then: Some(Then::Tell(changed)), ..reply(Ok(result))? })
 }
 
 fn reply<T: Serialize>(outcome: Result<T, RpcError>) -> Result<Reply, RpcError> {

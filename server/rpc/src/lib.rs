@@ -7,6 +7,7 @@ pub mod extension;
 pub mod ndjson;
 pub mod outbox;
 
+mod children;
 mod client_process;
 mod cx;
 mod dispatch;

@@ -12,10 +12,12 @@ use dsh_protocol::notifications::{
     DeliberateBranch, DeliberateResult, DeliberateStarted, EvidenceNotice, Notification,
     ReviewNotice, ReviewStarted, SessionChanged,
 };
+use dsh_protocol::subagent::SubagentStarted;
 use dsh_runtime::agent::agent::Agent;
 use dsh_runtime::agent::agents::OpenError;
 use dsh_runtime::notices::Listener;
 use dsh_runtime::runtime::SessionError;
+use dsh_runtime::session::store::StoreError;
 use indexmap::IndexMap;
 use serde_json::Value;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
@@ -37,8 +39,10 @@ const BATCH_BYTES: usize = 256 * 1024;
 /// How long a client may leave what is sent to it unread before it is given up.
 const UNREAD: Duration = Duration::from_mins(1);
 
-/// How often a session that is quiet here is looked at for what other processes append.
+/// How often a session that is quiet here is looked at for what other processes append: seldom, and often while they
+/// do.
 const LOOK: Duration = Duration::from_millis(500);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// How many notices of events wait for a client that reads slowly; the oldest go first. The log has them.
 const DERIVED_MOST: usize = 1000;
@@ -70,6 +74,31 @@ struct State {
     closed: bool,
     /// Nobody takes frames any more; what is added is dropped.
     abandoned: bool,
+}
+
+impl State {
+    /// Ends a session's subscription, and those of the children that it includes.
+    fn remove(&mut self, session: &SessionId) {
+        self.subscriptions.shift_remove(session);
+        self.subscriptions.retain(|_, child| child.root.as_ref() != Some(session));
+    }
+
+    /// Takes out the subscriptions that are over; what was sent of children is remembered.
+    fn remove_those_over(&mut self) {
+        let over: Vec<SessionId> = self
+            .subscriptions
+            .iter()
+            .filter(|(_, subscription)| subscription.is_over())
+            .map(|(session, _)| session.clone())
+            .collect();
+        for session in over {
+            let Some(ended) = self.subscriptions.shift_remove(&session) else { continue };
+            let root = ended.root.as_ref().and_then(|root| self.subscriptions.get_mut(root));
+            if let Some(children) = root.and_then(|root| root.children.as_mut()) {
+                children.sent.insert(session, ended.cursor());
+            }
+        }
+    }
 }
 
 impl Outbox {
@@ -105,9 +134,6 @@ impl Outbox {
         server: &Arc<Server>,
     ) {
         let _let_out = subscription.take_withheld();
-        let stopped = subscription.stopped();
-        let agent = subscription.agent().clone();
-        let waking = wake(Arc::downgrade(self), agent, stopped, Arc::downgrade(server));
         {
             let mut state = self.lock();
             if state.abandoned {
@@ -116,10 +142,68 @@ impl Outbox {
             state.response_bytes += answer.len();
             state.responses.push_back(answer);
             state.hand_over(&mut subscription);
-            state.subscriptions.insert(subscription.session_id().clone(), subscription);
+            self.insert(&mut state, subscription, server);
         }
         self.filled.notify_one();
-        tokio::spawn(waking);
+    }
+
+    fn insert(
+        self: &Arc<Self>,
+        state: &mut State,
+        subscription: Subscription,
+        server: &Arc<Server>,
+    ) {
+        let (agent, stopped) = (subscription.agent().clone(), subscription.stopped());
+        state.remove(agent.id());
+        state.subscriptions.insert(agent.id().clone(), subscription);
+        tokio::spawn(wake(Arc::downgrade(self), agent, stopped, Arc::downgrade(server)));
+    }
+
+    /// Adds a child to the subscription that includes it, from `after` on unless some of it was sent before. `ended`
+    /// says that nothing comes any more. Returns what fires when the child's subscription has ended; `None` when the
+    /// client does not want it or has it already.
+    pub(crate) fn subscribe_child(
+        self: &Arc<Self>,
+        root: &SessionId,
+        mut child: Subscription,
+        server: &Arc<Server>,
+    ) -> Option<CancellationToken> {
+        let stopped = child.stopped();
+        {
+            let mut state = self.lock();
+            if state.subscriptions.contains_key(child.session_id()) {
+                return None;
+            }
+            let children = state.subscriptions.get(root)?.children.as_ref()?;
+            if let Some(sent) = children.sent.get(child.session_id()) {
+                child.pass_over(*sent);
+            }
+            child.root = Some(root.clone());
+            self.insert(&mut state, child, server);
+        }
+        self.filled.notify_one();
+        Some(stopped)
+    }
+
+    /// Lets a session's subscription end with its agent.
+    pub(crate) fn finish(&self, session: &SessionId) {
+        if let Some(subscription) = self.lock().subscriptions.get_mut(session) {
+            subscription.end_with_agent();
+        }
+    }
+
+    /// A session's agent has closed: whether its subscription goes on with the next one. If not, it ends.
+    fn goes_on(&self, session: &SessionId) -> bool {
+        let follows = {
+            let mut state = self.lock();
+            let Some(subscription) = state.subscriptions.get_mut(session) else { return false };
+            if !subscription.follows() && !subscription.is_ending() {
+                subscription.end(None);
+            }
+            subscription.follows()
+        };
+        self.filled.notify_one();
+        follows
     }
 
     /// Goes on with another agent of a session, at the same place in its log.
@@ -132,7 +216,7 @@ impl Outbox {
 
     /// Ends a session's subscription, if it has one.
     pub(crate) fn unsubscribe(&self, session: &SessionId) {
-        self.lock().subscriptions.shift_remove(session);
+        self.lock().remove(session);
     }
 
     /// Waits until less than `bytes` of answers wait.
@@ -243,7 +327,36 @@ impl Outbox {
         if count > 0 {
             state.next = (state.next + 1) % count;
         }
+        state.remove_those_over();
         (frames, state.closed)
+    }
+
+    /// Tells whoever follows the children of a session of one that starts.
+    fn child_started(&self, started: &SubagentStarted) {
+        let state = self.lock();
+        let parent = state.subscriptions.get(&started.parent_session_id);
+        if let Some(children) = parent.and_then(|parent| parent.children.as_ref())
+            && children.started.try_send(started.child_session_id.clone()).is_err()
+        {
+            tracing::warn!(child = %started.child_session_id, "too many children start at once");
+        }
+    }
+
+    /// A session is gone: its subscription says so when everything in its log was sent. Returns whether there is one.
+    fn end_removed(&self, session: &SessionId) -> bool {
+        let has_one = {
+            let mut state = self.lock();
+            let subscription = state.subscriptions.get_mut(session);
+            if let Some(subscription) = subscription {
+                let removed = SessionChanged::Removed { removed: session.clone() };
+                subscription.end(Some(Notification::SessionChanged(removed)));
+                true
+            } else {
+                false
+            }
+        };
+        self.filled.notify_one();
+        has_one
     }
 
     /// A notice of an event. A subscription sends it itself, right after the event.
@@ -298,6 +411,7 @@ async fn wake(
     stopped: CancellationToken,
     server: Weak<Server>,
 ) {
+    let mut pause = LOOK;
     loop {
         let mut events = agent.log().watch();
         loop {
@@ -308,11 +422,17 @@ async fn wake(
                     outbox.filled.notify_one();
                 }
                 () = agent.closed() => break,
-                () = tokio::time::sleep(LOOK) => {
+                () = tokio::time::sleep(pause) => {
+                    let before = agent.log().last_seq();
                     // One that has closed meanwhile is noticed above.
                     let _ = agent.refresh().await;
+                    let grew = agent.log().last_seq() > before;
+                    pause = if grew { LOOK_AGAIN } else { LOOK.min(pause * 2) };
                 }
             }
+        }
+        if !outbox.upgrade().is_some_and(|outbox| outbox.goes_on(agent.id())) {
+            return;
         }
         let next = loop {
             let Some(server) = server.upgrade() else { return };
@@ -320,7 +440,15 @@ async fn wake(
                 Ok((_, next)) => break next,
                 // The rows that run agents are being replaced, or are broken until somebody mends them.
                 Err(SessionError::Open(OpenError::Closed) | SessionError::Mount(_)) => {}
-                Err(SessionError::Open(_) | SessionError::NotFound(_)) => return,
+                Err(
+                    SessionError::NotFound(removed)
+                    | SessionError::Open(OpenError::Store(StoreError::NotFound(removed))),
+                ) => {
+                    let Some(outbox) = outbox.upgrade() else { return };
+                    outbox.end_removed(&removed);
+                    return;
+                }
+                Err(SessionError::Open(_)) => return,
             }
             drop(server);
             tokio::select! {
@@ -342,9 +470,13 @@ impl Listener for Outbox {
                 ("changed", session.session_id.0.clone())
             }
             Notification::SessionChanged(SessionChanged::Removed { removed }) => {
+                if self.end_removed(removed) {
+                    return;
+                }
                 ("changed", removed.0.clone())
             }
             Notification::SubagentStarted(started) => {
+                self.child_started(started);
                 ("subagent started", started.child_session_id.0.clone())
             }
             Notification::SubagentFinished(finished) => {

@@ -1,5 +1,6 @@
 //! A client's place in a session's log.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dsh_protocol::event::{Event, EventData};
@@ -8,6 +9,7 @@ use dsh_protocol::notifications::{
     DeliberateBranch, Notification, SessionCaughtUp, SessionEvent, SessionLagged,
 };
 use dsh_runtime::agent::agent::Agent;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::frame;
@@ -35,7 +37,31 @@ pub(crate) struct Subscription {
     said: Vec<(i64, Notification)>,
     /// Until it begins.
     withheld: Option<Withheld>,
+    /// Whether it goes on with the session's next agent when this one closes.
+    follows: bool,
+    /// Set when nothing comes any more: it ends once everything in the log was sent, and the notice behind it.
+    ending: Option<Ending>,
+    /// Everything was sent.
+    is_over: bool,
+    /// Set when the events of children are sent as well.
+    pub(crate) children: Option<Children>,
+    /// The subscription that a client asked for, when this one is of a child.
+    pub(crate) root: Option<SessionId>,
     stopped: CancellationToken,
+}
+
+/// How a subscription ends.
+struct Ending {
+    /// What the client is told behind the last event.
+    notice: Option<Notification>,
+}
+
+/// What a subscription that includes children knows of them.
+pub(crate) struct Children {
+    /// Takes those that start.
+    pub(crate) started: mpsc::Sender<SessionId>,
+    /// The last event that was sent of each whose subscription is over: it may run again.
+    pub(crate) sent: BTreeMap<SessionId, i64>,
 }
 
 impl Drop for Subscription {
@@ -61,6 +87,11 @@ impl Subscription {
             left_out: None,
             said: Vec::new(),
             withheld: Some(withheld),
+            follows: true,
+            ending: None,
+            is_over: false,
+            children: None,
+            root: None,
             stopped: CancellationToken::new(),
         }
     }
@@ -86,6 +117,47 @@ impl Subscription {
     /// Goes on with another agent of the same session.
     pub(crate) fn go_on_with(&mut self, agent: Agent) {
         self.agent = agent;
+    }
+
+    /// Whether chunk events are sent.
+    pub(crate) fn has_chunks(&self) -> bool {
+        self.chunks
+    }
+
+    /// Seq of the last event that was sent or passed over.
+    pub(crate) fn cursor(&self) -> i64 {
+        self.cursor
+    }
+
+    /// Ends with the agent, and does not go on with the session's next one.
+    pub(crate) fn end_with_agent(&mut self) {
+        self.follows = false;
+    }
+
+    /// Whether it goes on with the session's next agent.
+    pub(crate) fn follows(&self) -> bool {
+        self.follows
+    }
+
+    /// Nothing comes any more: ends once everything in the log was sent, and then `notice`.
+    pub(crate) fn end(&mut self, notice: Option<Notification>) {
+        self.follows = false;
+        self.ending = Some(Ending { notice });
+    }
+
+    /// Whether nothing comes any more.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.is_some() || self.is_over
+    }
+
+    /// Sends nothing up to an event, which was sent before.
+    pub(crate) fn pass_over(&mut self, seq: i64) {
+        self.cursor = self.cursor.max(seq);
+    }
+
+    /// Whether everything was sent.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
     }
 
     /// Fires when the subscription has ended.
@@ -124,6 +196,10 @@ impl Subscription {
             let lags = self.replay_end.is_none() && page.last_seq - self.cursor > LAG;
             let Some(last) = page.events.last() else {
                 bytes += self.say_before(self.cursor.saturating_add(1), frames);
+                if let Some(ending) = self.ending.take() {
+                    bytes += ending.notice.map_or(0, |notice| push(frames, &notice));
+                    self.is_over = true;
+                }
                 break;
             };
             self.cursor = i64::try_from(last.seq).unwrap_or(i64::MAX);

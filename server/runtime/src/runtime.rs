@@ -284,8 +284,11 @@ impl Runtime {
     pub async fn session(&self, id: &SessionId) -> Result<(Arc<Workspace>, Agent), SessionError> {
         let found = self.lock().found.get(id).cloned();
         if let Some(workspace) = found {
-            let agent = workspace.agents().await?.open(id).await?;
-            return Ok((workspace, agent));
+            match workspace.agents().await?.open(id).await {
+                Ok(agent) => return Ok((workspace, agent)),
+                Err(OpenError::Store(StoreError::NotFound(_))) => self.forget(id),
+                Err(error) => return Err(error.into()),
+            }
         }
         // An id that no client could have chosen is the name of no file.
         if id.is_choosable() {
@@ -356,6 +359,28 @@ impl Runtime {
             agents.push(folder.agents().await?);
         }
         Ok(agents)
+    }
+
+    /// Deletes a session and those that its agents started; returns which. Telling others of it is the caller's
+    /// part.
+    pub async fn delete(&self, id: &SessionId) -> Result<Vec<SessionId>, SessionError> {
+        // An id that no client could have chosen is the name of no file.
+        if id.is_choosable() {
+            for workspace in self.workspaces().await.unwrap_or_default() {
+                let deleted = workspace.agents().await?.delete(id).await?;
+                for id in &deleted {
+                    self.forget(id);
+                }
+                if !deleted.is_empty() {
+                    return Ok(deleted);
+                }
+            }
+        }
+        Err(SessionError::NotFound(id.clone()))
+    }
+
+    fn forget(&self, id: &SessionId) {
+        self.lock().found.remove(id);
     }
 
     /// Remembers where a session is.

@@ -9,6 +9,7 @@ use dsh_agent::commands::{COMMANDS, Commands};
 use dsh_agent::deliberation::{DELIBERATION, Deliberation};
 use dsh_agent::files::{FS, FileSystem};
 use dsh_agent::host::{HOST, Host};
+use dsh_agent::session_search::{SESSION_SEARCH, SessionSearch};
 use dsh_agent::tools::{TOOLS, Tools};
 use dsh_kernel::plugin::{Plugin, Row};
 use dsh_kernel::{Kernel, PluginState, PluginStatus, UpdateError};
@@ -135,6 +136,11 @@ impl Workspace {
     /// The folder's files as agents see them, if something reads them.
     pub fn files(&self) -> Option<Arc<dyn FileSystem>> {
         self.kernel.get(&FS)
+    }
+
+    /// What finds things that were said in sessions, if something does.
+    pub fn session_search(&self) -> Option<Arc<dyn SessionSearch>> {
+        self.kernel.get(&SESSION_SEARCH)
     }
 
     /// What runs rounds that a person asks for, if something does.

@@ -22,6 +22,7 @@ use crate::store::{
 };
 
 mod decode;
+mod delete;
 mod index;
 mod lines;
 mod page;
@@ -235,6 +236,15 @@ impl Store for JsonlStore {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::NotFound(id)),
             Err(error) => Err(storage("read", &path, &error)),
         })
+    }
+
+    fn delete(&self, ids: Vec<SessionId>) -> BoxFuture<'_, Result<Vec<SessionId>, StoreError>> {
+        let store = self.clone();
+        blocking(move || delete::logs(&store, &ids))
+    }
+
+    fn folder(&self) -> Option<PathBuf> {
+        Some(self.folder.clone())
     }
 }
 

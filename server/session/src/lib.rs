@@ -19,6 +19,9 @@ pub mod review_stats;
 pub mod reviews;
 pub mod rounds;
 
+pub mod export;
+pub mod fork;
+
 pub mod jsonl;
 pub mod store;
 

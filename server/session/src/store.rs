@@ -1,6 +1,7 @@
 //! Where logs are kept: the `sessionStore` service.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use dsh_kernel::service::Key;
@@ -48,6 +49,15 @@ pub trait Store: Send + Sync {
     ) -> BoxFuture<'_, Result<Option<Page>, StoreError>> {
         Box::pin(async { Ok(None) })
     }
+
+    /// Deletes logs and what else is kept of them, in this order; returns those that were there. Nothing is
+    /// deleted while another process writes one of them.
+    fn delete(&self, ids: Vec<SessionId>) -> BoxFuture<'_, Result<Vec<SessionId>, StoreError>>;
+
+    /// The folder where each log is a file, `<session id>.jsonl`; `None` when they are kept otherwise.
+    fn folder(&self) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// A log of a list.
@@ -57,6 +67,16 @@ pub enum Listed {
     Loaded(SessionId),
     /// It is not.
     Stored(Summary),
+}
+
+impl Listed {
+    /// What was fixed when the session was created, of those that are not loaded.
+    pub fn header(&self) -> Option<&FileHeader> {
+        match self {
+            Self::Loaded(_) => None,
+            Self::Stored(summary) => Some(&summary.header),
+        }
+    }
 }
 
 /// Which events of a log are wanted.
@@ -168,6 +188,9 @@ pub enum LeaseError {
     /// Another process has it.
     #[error("another process runs a turn in this session; try again when it is done")]
     Taken,
+    /// The log was deleted.
+    #[error("the session was deleted")]
+    Deleted,
     /// The log cannot be read or locked.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -190,6 +213,9 @@ pub enum StoreError {
     /// There is no such log.
     #[error("there is no session `{0}`")]
     NotFound(SessionId),
+    /// Another process writes the log.
+    #[error("another process runs a turn in the session `{0}`; try again when it is done")]
+    Written(SessionId),
     /// The log is damaged before its end.
     #[error("line {line} of the log is damaged: {reason}")]
     Damaged {

@@ -86,11 +86,16 @@ impl Writer {
         Ok(event)
     }
 
-    /// Takes over the first events of another log as they are, and closes them. The log must be empty.
+    /// Takes over the first events of another log as they are, and closes them, unless the last one does. The log
+    /// must be empty.
     pub fn inherit(&self, seed: Vec<Arc<Event>>) -> Result<(), Violation> {
+        let closed = seed.last().is_some_and(|last| matches!(last.data, EventData::EndSeed(_)));
         for event in seed {
             let event = self.log.push(event)?;
             self.sink.append(&event);
+        }
+        if closed {
+            return Ok(());
         }
         self.append(EventData::EndSeed(Empty {})).map(|_| ())
     }

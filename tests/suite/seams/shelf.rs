@@ -60,6 +60,12 @@ impl Store for Shelf {
         let summary = self.0.lock().unwrap().get(&id).map(sum_up);
         Box::pin(async { summary.ok_or(StoreError::NotFound(id)) })
     }
+
+    fn delete(&self, ids: Vec<SessionId>) -> BoxFuture<'_, Result<Vec<SessionId>, StoreError>> {
+        let mut kept = self.0.lock().unwrap();
+        let deleted = ids.into_iter().filter(|id| kept.remove(id).is_some()).collect();
+        Box::pin(async { Ok(deleted) })
+    }
 }
 
 fn sum_up((header, events): &(FileHeader, Vec<Event>)) -> Summary {

@@ -72,6 +72,7 @@ impl From<OpenError> for Refused {
                 let message = "its log cannot be read or written now; try again later";
                 Self::new(ToolErrorCode::PersistenceUnavailable, message)
             }
+            OpenError::Store(StoreError::Written(_)) => Self::elsewhere(),
             OpenError::Store(
                 StoreError::NotFound(_)
                 | StoreError::Damaged { .. }
@@ -92,6 +93,7 @@ impl From<CommandError> for Refused {
             CommandError::Storage(error) => {
                 Self::from(OpenError::Store(StoreError::Storage(error)))
             }
+            CommandError::Deleted => Problem::Corrupt.into(),
             CommandError::Damaged(violation) => {
                 tracing::error!(%violation, "a background agent's log");
                 Problem::Corrupt.into()

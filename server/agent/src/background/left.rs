@@ -52,7 +52,7 @@ impl Background {
         let writer = match self.sessions.open(id.clone()).await {
             Ok(writer) => writer,
             Err(StoreError::NotFound(_)) => return (!is_starting).then(CameOut::lost),
-            Err(StoreError::Storage(_)) => return None,
+            Err(StoreError::Storage(_) | StoreError::Written(_)) => return None,
             Err(StoreError::Taken(_) | StoreError::Damaged { .. } | StoreError::Unsupported(_)) => {
                 return Some(CameOut::lost());
             }

@@ -167,7 +167,7 @@ impl Background {
             return Ok((facts, if is_running { State::Running } else { State::Idle }));
         }
         let writer = self.sessions.open(id.clone()).await.map_err(|error| match error {
-            StoreError::Storage(_) => Problem::Unavailable,
+            StoreError::Storage(_) | StoreError::Written(_) => Problem::Unavailable,
             StoreError::NotFound(_)
             | StoreError::Taken(_)
             | StoreError::Damaged { .. }

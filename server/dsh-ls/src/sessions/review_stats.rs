@@ -6,14 +6,24 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::bail;
+use clap::Args;
 use dsh_runtime::session::jsonl::JsonlStore;
 use dsh_runtime::session::review_stats::{ReviewStats, Sums};
 use serde_json::{Value, json};
 
 use crate::Folders;
-use crate::cli::{self, ReviewStatsArgs, printable};
+use crate::cli::{self, ServerArgs, printable};
 
-pub(crate) fn run(args: &ReviewStatsArgs) -> anyhow::Result<ExitCode> {
+#[derive(Args)]
+pub(crate) struct ReviewStatsArgs {
+    #[command(flatten)]
+    pub(super) server: ServerArgs,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &ReviewStatsArgs) -> anyhow::Result<ExitCode> {
     if args.server.workspace.len() > 1 {
         bail!("reviews are counted for one folder; give --workspace once");
     }

@@ -60,7 +60,7 @@ pub(super) async fn child(services: &Services, id: SessionId, begun: Option<u64>
             let may_begin = age.is_some_and(|age| age < STARTING_MS);
             return if may_begin { Found::Alive } else { Found::Nothing };
         }
-        Err(StoreError::Storage(_)) => return Found::Alive,
+        Err(StoreError::Storage(_) | StoreError::Written(_)) => return Found::Alive,
         Err(StoreError::Taken(_) | StoreError::Damaged { .. } | StoreError::Unsupported(_)) => {
             return Found::Nothing;
         }

@@ -57,6 +57,9 @@ pub(crate) fn open(error: &OpenError) -> RpcError {
         OpenError::Store(StoreError::NotFound(_)) => {
             RpcError::domain(ErrorKind::SessionNotFound, error.to_string())
         }
+        OpenError::Store(StoreError::Written(_)) => {
+            RpcError::domain(ErrorKind::WriterConflict, error.to_string())
+        }
         OpenError::Store(StoreError::Damaged { line, .. }) => {
             RpcError::domain(ErrorKind::LogDamaged, error.to_string())
                 .with_fact("line", json!(line))
@@ -74,6 +77,7 @@ pub(crate) fn open(error: &OpenError) -> RpcError {
 pub fn command(error: &CommandError) -> RpcError {
     let kind = match error {
         CommandError::Closed => ErrorKind::ShuttingDown,
+        CommandError::Deleted => ErrorKind::SessionNotFound,
         CommandError::WriterConflict => ErrorKind::WriterConflict,
         CommandError::Storage(_) => ErrorKind::StorageFailed,
         CommandError::Damaged(_) => ErrorKind::LogDamaged,

@@ -15,7 +15,7 @@ use dsh_protocol::params::session::{
 };
 use dsh_protocol::session::SessionInfo;
 use dsh_protocol::turn::{AbortReason, NoTurn};
-use dsh_runtime::agent::agent::{Agent, Cancel, Prompt};
+use dsh_runtime::agent::agent::{Agent, Cancel, CommandError, Prompt};
 use dsh_runtime::agent::agents::NewSession;
 use dsh_runtime::agent::wait::{Waited, wait as wait_for};
 use dsh_runtime::workspace::Workspace;
@@ -24,13 +24,20 @@ use serde_json::json;
 use crate::cx::Cx;
 use crate::handlers::errors;
 
+mod life;
 mod log;
+mod text;
 
+pub(crate) use life::{close, delete, fork};
 pub(crate) use log::{events, messages, request, subscribe, unsubscribe};
+pub(crate) use text::{export, search};
 
 /// How many sessions a list returns unless told, and at most.
 const LIST: u64 = 50;
 const LIST_MOST: u64 = 500;
+
+/// How many agents of a session are told something before it is given up: each of them has closed.
+const ATTEMPTS: u32 = 3;
 
 /// How many characters a title may have: it is shown on one line.
 const TITLE_MOST: usize = 500;
@@ -42,18 +49,30 @@ async fn agent(cx: &Cx, id: &SessionId) -> Result<Agent, RpcError> {
     Ok(agent)
 }
 
+/// Tells the agent of a session something. One that has closed meanwhile, as a child's does when its run is over, did
+/// not hear it: the session's next one is told.
+async fn tell<T, F>(cx: &Cx, id: &SessionId, told: impl Fn(Agent) -> F) -> Result<T, RpcError>
+where
+    F: Future<Output = Result<T, CommandError>>,
+{
+    let mut left = ATTEMPTS;
+    loop {
+        left -= 1;
+        match told(agent(cx, id).await?).await {
+            Err(CommandError::Closed) if left > 0 => {}
+            outcome => return outcome.map_err(|error| errors::command(&error)),
+        }
+    }
+}
+
 /// The agent of a session, after what other processes have appended was taken in.
 async fn current(cx: &Cx, id: &SessionId) -> Result<Agent, RpcError> {
-    let agent = agent(cx, id).await?;
-    agent.refresh().await.map_err(|error| errors::command(&error))?;
-    Ok(agent)
+    tell(cx, id, |agent| async move { agent.refresh().await.map(|()| agent) }).await
 }
 
 /// The agent of a session, after what a crash left open was closed.
 async fn repaired(cx: &Cx, id: &SessionId) -> Result<Agent, RpcError> {
-    let agent = agent(cx, id).await?;
-    agent.repair().await.map_err(|error| errors::command(&error))?;
-    Ok(agent)
+    tell(cx, id, |agent| async move { agent.repair().await.map(|()| agent) }).await
 }
 
 pub(crate) async fn new(cx: &Cx, params: SessionNewParams) -> Result<SessionNewResult, RpcError> {
@@ -104,18 +123,22 @@ async fn info(agent: &Agent) -> Result<SessionInfo, RpcError> {
     agent.info().await.map_err(|error| errors::command(&error))
 }
 
+/// The folder that a client names, or all that are open.
+async fn workspaces(cx: &Cx, name: Option<&str>) -> Result<Vec<Arc<Workspace>>, RpcError> {
+    let runtime = &cx.server.runtime;
+    match name {
+        Some(name) => runtime.workspace(Some(name)).await.map(|workspace| vec![workspace]),
+        None => runtime.workspaces().await,
+    }
+    .map_err(|error| errors::workspace(&error))
+}
+
 pub(crate) async fn list(
     cx: &Cx,
     params: SessionListParams,
 ) -> Result<SessionListResult, RpcError> {
-    let runtime = &cx.server.runtime;
-    let workspaces = match params.workspace.as_deref() {
-        Some(name) => runtime.workspace(Some(name)).await.map(|workspace| vec![workspace]),
-        None => runtime.workspaces().await,
-    }
-    .map_err(|error| errors::workspace(&error))?;
     let mut sessions = Vec::new();
-    for workspace in workspaces {
+    for workspace in workspaces(cx, params.workspace.as_deref()).await? {
         let agents = workspace.agents().await.map_err(|error| errors::mount(&error))?;
         sessions.extend(agents.list().await.map_err(|error| errors::open(&error))?);
     }
@@ -163,8 +186,11 @@ fn on_one_line(text: &str) -> Result<String, RpcError> {
 
 pub(crate) async fn rename(cx: &Cx, params: SessionRenameParams) -> Result<NoParams, RpcError> {
     let title = on_one_line(&params.title)?;
-    let agent = agent(cx, &params.session_id).await?;
-    agent.rename(title).await.map_err(|error| errors::command(&error))?;
+    let rename = |agent: Agent| {
+        let title = title.clone();
+        async move { agent.rename(title).await }
+    };
+    tell(cx, &params.session_id, rename).await?;
     Ok(NoParams {})
 }
 
@@ -173,9 +199,13 @@ pub(crate) async fn set_model(
     params: SessionSetModelParams,
 ) -> Result<NoParams, RpcError> {
     let found = cx.server.runtime.session(&params.session_id).await;
-    let (workspace, agent) = found.map_err(|error| errors::session(&error))?;
+    let (workspace, _) = found.map_err(|error| errors::session(&error))?;
     let model = model(&workspace, params.model).await?;
-    agent.set_model(model).await.map_err(|error| errors::command(&error))?;
+    let choose = |agent: Agent| {
+        let model = model.clone();
+        async move { agent.set_model(model).await }
+    };
+    tell(cx, &params.session_id, choose).await?;
     Ok(NoParams {})
 }
 
@@ -191,8 +221,11 @@ pub(crate) async fn get(cx: &Cx, params: SessionIdParams) -> Result<SessionGetRe
             pending_approvals: Vec::new(),
         });
     }
-    let agent = repaired(cx, id).await?;
-    let session = info(&agent).await?;
+    let look = |agent: Agent| async move {
+        agent.repair().await?;
+        agent.info().await.map(|session| (agent, session))
+    };
+    let (agent, session) = tell(cx, id, look).await?;
     Ok(agent.log().read(|fold| SessionGetResult {
         session,
         usage: fold.usage,
@@ -215,15 +248,16 @@ pub(crate) async fn prompt(
         (None, None) => return Err(RpcError::invalid_params("a prompt needs `text` or `content`")),
     };
     check_content(&content)?;
-    let agent = agent(cx, &params.session_id).await?;
-    let receipt = agent
-        .prompt(Prompt {
-            content,
-            delivery: params.delivery.unwrap_or_default(),
-            client_message_id: params.client_message_id,
-        })
-        .await
-        .map_err(|error| errors::command(&error))?;
+    let prompt = Prompt {
+        content,
+        delivery: params.delivery.unwrap_or_default(),
+        client_message_id: params.client_message_id,
+    };
+    let say = |agent: Agent| {
+        let prompt = prompt.clone();
+        async move { agent.prompt(prompt).await }
+    };
+    let receipt = tell(cx, &params.session_id, say).await?;
     Ok(SessionPromptResult { message_id: receipt.message_id, delivery: receipt.delivery })
 }
 
@@ -256,13 +290,13 @@ pub(crate) async fn cancel(
     cx: &Cx,
     params: SessionCancelParams,
 ) -> Result<SessionCancelResult, RpcError> {
-    let agent = agent(cx, &params.session_id).await?;
     let cancel = Cancel {
         turn: params.turn,
         keep_queue: params.keep_queue.unwrap_or(false),
         reason: AbortReason::User,
     };
-    let cancelled = agent.cancel(cancel).await.map_err(|error| errors::command(&error))?;
+    let stop = |agent: Agent| async move { agent.cancel(cancel).await };
+    let cancelled = tell(cx, &params.session_id, stop).await?;
     Ok(SessionCancelResult { cancelled: cancelled.cancelled, discarded: cancelled.discarded })
 }
 

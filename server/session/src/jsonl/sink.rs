@@ -1,7 +1,7 @@
 //! Writes one log file: behind the session's back, or at once when it flushes.
 
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -205,6 +205,9 @@ impl Shared {
 
     fn refresh(&self) -> Result<Vec<Event>, LeaseError> {
         let mut state = lock(&self.file);
+        if fs::metadata(&self.path).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            return Err(LeaseError::Deleted);
+        }
         let grown = state.file.metadata().is_ok_and(|metadata| metadata.len() > state.mark.offset);
         if !grown || state.release_due.is_some() {
             return Ok(Vec::new());
@@ -230,7 +233,7 @@ impl Shared {
             state.release_due = None;
             return Ok(Vec::new());
         }
-        self.follow(&mut state).map_err(|error| self.failure("open", &error))?;
+        self.follow(&mut state).map_err(|error| self.missing(&error))?;
         match lock_exclusive(&state.file) {
             Ok(()) => {}
             Err(rustix::io::Errno::WOULDBLOCK) => return Err(LeaseError::Taken),
@@ -258,7 +261,7 @@ impl Shared {
     fn take_in(&self, state: &mut FileState) -> Result<Vec<Event>, LeaseError> {
         let on_disk = match fs::metadata(&self.path) {
             Ok(metadata) => metadata.len(),
-            Err(error) => return Err(self.failure("open", &error).into()),
+            Err(error) => return Err(self.missing(&error)),
         };
         if on_disk == state.mark.offset {
             return Ok(Vec::new());
@@ -275,6 +278,14 @@ impl Shared {
         }
         state.mark = mark;
         Ok(events)
+    }
+
+    /// Why there is no file of the log's name.
+    fn missing(&self, error: &std::io::Error) -> LeaseError {
+        if error.kind() == ErrorKind::NotFound {
+            return LeaseError::Deleted;
+        }
+        self.failure("open", error).into()
     }
 
     fn failure(&self, action: &str, error: &std::io::Error) -> StorageError {
@@ -304,7 +315,7 @@ impl FileState {
 }
 
 /// Takes a file's lock. A list that looks whether it is taken holds it for a moment, hence the few tries.
-fn lock_exclusive(file: &File) -> Result<(), rustix::io::Errno> {
+pub(super) fn lock_exclusive(file: &File) -> Result<(), rustix::io::Errno> {
     for _ in 0..10 {
         match flock(file, FlockOperation::NonBlockingLockExclusive) {
             Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(Duration::from_millis(1)),
@@ -328,7 +339,7 @@ fn cut_torn(mut file: &File, path: &Path, length: u64) -> std::io::Result<()> {
     file.sync_all()
 }
 
-fn sync_folder(path: &Path) -> std::io::Result<()> {
+pub(super) fn sync_folder(path: &Path) -> std::io::Result<()> {
     match path.parent() {
         Some(folder) => File::open(folder)?.sync_all(),
         None => Ok(()),

@@ -14,9 +14,11 @@ use dsh_protocol::params::session::{
 use dsh_runtime::agent::request::{Attempt, RebuildError, rebuild};
 use dsh_runtime::session::fold::Fold;
 use dsh_runtime::session::store::PageWanted;
+use dsh_runtime::session::log::Log;
 use serde_json::json;
 
 use super::{current, repaired};
+use crate::children::Follower;
 use crate::cx::Cx;
 use crate::handlers::errors;
 use crate::subscription::Subscription;
@@ -97,15 +99,27 @@ pub(crate) async fn request(
 pub(crate) async fn subscribe(
     cx: &Cx,
     params: SessionSubscribeParams,
-) -> Result<(SessionSubscribeResult, Subscription), RpcError> {
+) -> Result<(SessionSubscribeResult, Subscription, Option<Follower>), RpcError> {
     let withheld = cx.outbox.withhold(&params.session_id);
     let agent = repaired(cx, &params.session_id).await?;
     let last_seq = agent.log().last_seq();
     let after = params.after.unwrap_or(last_seq);
     check_cursor(after, last_seq)?;
     let chunks = params.chunks.unwrap_or(true);
-    let subscription = Subscription::new(agent, after, last_seq, chunks, withheld);
-    Ok((SessionSubscribeResult { last_seq }, subscription))
+    let since = params.after.map(|after| time_of(agent.log(), after));
+    let mut subscription = Subscription::new(agent, after, last_seq, chunks, withheld);
+    let children = params.children.unwrap_or(false);
+    let children =
+        children.then(|| Follower::of(&mut subscription, params.session_id.clone(), since));
+    Ok((SessionSubscribeResult { last_seq }, subscription, children))
+}
+
+/// When an event was appended; 0 of the place before the first one.
+fn time_of(log: &Log, seq: i64) -> u64 {
+    if seq < 0 {
+        return 0;
+    }
+    log.page(seq - 1, 1, |_| true).events.first().map_or(0, |event| event.time)
 }
 
 pub(crate) fn unsubscribe(cx: &Cx, params: &SessionIdParams) -> NoParams {

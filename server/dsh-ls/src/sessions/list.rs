@@ -1,0 +1,91 @@
+//! `dsh-ls sessions list`.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use clap::Args;
+use dsh_protocol::session::{SessionInfo, SessionStatus};
+use dsh_runtime::runtime::Runtime;
+use dsh_runtime::session::export::rfc3339;
+use serde_json::json;
+
+use crate::cli::{self, ServerArgs, complain, printable};
+
+#[derive(Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(super) server: ServerArgs,
+    /// Only sessions whose title or id has this text
+    #[arg(long, value_name = "TEXT")]
+    query: Option<String>,
+    /// Also sessions that agents started
+    #[arg(long)]
+    children: bool,
+    /// At most this many
+    #[arg(long, value_name = "COUNT")]
+    limit: Option<usize>,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(runtime: &Runtime, args: ListArgs) -> anyhow::Result<ExitCode> {
+    let query = args.query.unwrap_or_default().to_lowercase();
+    let mut sessions: Vec<SessionInfo> = Vec::new();
+    for workspace in runtime.workspaces().await? {
+        sessions.extend(workspace.agents().await?.list().await?);
+    }
+    sessions.retain(|session| {
+        let title = session.title.as_deref().unwrap_or_default().to_lowercase();
+        (args.children || session.origin.is_none())
+            && (title.contains(&query)
+                || session.session_id.as_str().to_lowercase().contains(&query))
+    });
+    sessions.sort_by(|a, b| {
+        b.updated_at.cmp(&a.updated_at).then_with(|| b.session_id.cmp(&a.session_id))
+    });
+    sessions.truncate(args.limit.unwrap_or(usize::MAX));
+    if args.json {
+        cli::print(&format!("{}\n", json!({ "sessions": sessions })))?;
+    } else if sessions.is_empty() {
+        complain(&printable(&format!("no sessions in {}", runtime.folder_uris().join(", "))));
+    } else {
+        cli::print(&printable(&table(&sessions)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(sessions: &[SessionInfo]) -> String {
+    let head = ["ID", "UPDATED", "STATUS", "EVENTS", "MODEL", "TITLE"].map(str::to_owned);
+    let rows = sessions.iter().map(|session| {
+        [
+            session.session_id.0.clone(),
+            rfc3339(session.updated_at),
+            status(session.status).to_owned(),
+            (session.last_seq + 1).to_string(),
+            session.model.to_string(),
+            session.title.clone().unwrap_or_default(),
+        ]
+    });
+    let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let widths: [usize; 6] = std::array::from_fn(width);
+    let mut text = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(widths) {
+            let _ = write!(line, "{cell:width$}  ");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn status(status: SessionStatus) -> &'static str {
+    match status {
+        SessionStatus::Idle => "idle",
+        SessionStatus::Running => "running",
+        SessionStatus::Parked => "parked",
+    }
+}
