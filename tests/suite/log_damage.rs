@@ -230,7 +230,10 @@ fn what_others_append_is_read_exactly_or_refused_by_its_line() {
                 assert!(why.contains(&format!("line {line} ")), "{what}: {why}");
                 line as u64
             }
-            StoreError::Taken(_) | StoreError::NotFound(_) | StoreError::Storage(_) => {
+            StoreError::Taken(_)
+            | StoreError::NotFound(_)
+            | StoreError::Written(_)
+            | StoreError::Storage(_) => {
                 panic!("{what}: {error}")
             }
         };

@@ -2,10 +2,11 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Output;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use dsh_tests::client::Client;
 use dsh_tests::script::Script;
-use dsh_tests::world::World;
+use dsh_tests::world::{World, until};
 use serde_json::{Value, json};
 
 fn sessions(world: &World, arguments: &[&str]) -> Output {
@@ -24,6 +25,10 @@ fn server(world: &World) -> Client {
     let mut client = world.play(Script::parse("say It is alpha.\nturn\nsay Half\nwait 20000"));
     client.request("session/new", json!({ "sessionId": "one", "title": "The first\u{1b}[31m" }));
     client.complete("one", "What is it?");
+    let one = client.request("session/get", json!({ "sessionId": "one" }));
+    let updated = u128::from(one["session"]["updatedAt"].as_u64().unwrap());
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+    until("the clock to go on, so that one of them is newer", || now() > updated);
     client.session("two");
     client
 }

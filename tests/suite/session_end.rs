@@ -78,8 +78,7 @@ fn a_deleted_session_is_gone_for_everybody() {
     assert_eq!(client.result(id), json!({}));
     client.notification("session/changed", |params| params == &json!({ "removed": "s" }));
     let frames = client.frames();
-    let at =
-        |wanted: &dyn Fn(&Value) -> bool| frames.iter().position(|frame| wanted(frame)).unwrap();
+    let at = |wanted: &dyn Fn(&Value) -> bool| frames.iter().position(wanted).unwrap();
     let answer = at(&|frame| frame["id"] == id);
     let end = at(&|frame| frame["params"]["event"]["type"] == "turn/end");
     let removed = at(&|frame| frame["params"]["removed"] == "s");

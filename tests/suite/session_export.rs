@@ -98,15 +98,15 @@ fn commands_show_the_session_and_choose_its_model() {
         (true, exported["text"].as_str().unwrap().to_owned())
     );
     assert!(run(&mut client, "/export").1.starts_with("# A "));
-    assert_eq!(run(&mut client, "/export pdf").0, false);
+    assert!(!run(&mut client, "/export pdf").0);
     client.shut_down();
     // Without a model that is forced for the process.
     let mut client = world.connect(&[]);
     client.initialize();
-    assert_eq!(run(&mut client, "/model offline/retrieval").0, true);
+    assert!(run(&mut client, "/model offline/retrieval").0);
     assert_eq!(run(&mut client, "/model"), (true, "offline/retrieval".to_owned()));
-    assert_eq!(run(&mut client, "/model nowhere/x").0, false);
-    assert_eq!(run(&mut client, "/model nowhere").0, false);
+    assert!(!run(&mut client, "/model nowhere/x").0);
+    assert!(!run(&mut client, "/model nowhere").0);
     let got = client.request("session/get", json!({ "sessionId": "s" }));
     assert_eq!(got["session"]["model"], json!({ "provider": "offline", "model": "retrieval" }));
 }

@@ -119,7 +119,8 @@ impl Follower {
         outbox: &Weak<Outbox>,
         server: &Weak<Server>,
     ) -> Option<CancellationToken> {
-        let server = server.upgrade()?;
+        let (server, outbox) = (server.upgrade()?, outbox.upgrade()?);
+        let withheld = outbox.withhold(child);
         // One that is gone again has nothing to send.
         let (_, agent) = server.runtime.session(child).await.ok()?;
         let last_seq = agent.log().last_seq();
@@ -130,13 +131,13 @@ impl Follower {
                 i64::try_from(inherited).unwrap_or(i64::MAX) - 1
             }
         };
-        let mut subscription = Subscription::new(agent, after.min(last_seq), last_seq, self.chunks);
+        let after = after.min(last_seq);
+        let mut subscription = Subscription::new(agent, after, last_seq, self.chunks, withheld);
         subscription.end_with_agent();
         if has_ended {
             subscription.end(None);
         }
         let follower = Self::of(&mut subscription, self.root.clone(), self.replay_since);
-        let outbox = outbox.upgrade()?;
         let stopped = outbox.subscribe_child(&self.root, subscription, &server)?;
         tokio::spawn(follower.run(Arc::downgrade(&outbox), Arc::downgrade(&server)));
         Some(stopped)

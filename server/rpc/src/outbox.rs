@@ -169,6 +169,7 @@ impl Outbox {
         server: &Arc<Server>,
     ) -> Option<CancellationToken> {
         let stopped = child.stopped();
+        let _let_out = child.take_withheld();
         {
             let mut state = self.lock();
             if state.subscriptions.contains_key(child.session_id()) {
@@ -179,6 +180,7 @@ impl Outbox {
                 child.pass_over(*sent);
             }
             child.root = Some(root.clone());
+            state.hand_over(&mut child);
             self.insert(&mut state, child, server);
         }
         self.filled.notify_one();

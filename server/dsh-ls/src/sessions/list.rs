@@ -42,7 +42,7 @@ pub(super) async fn run(runtime: &Runtime, args: ListArgs) -> anyhow::Result<Exi
                 || session.session_id.as_str().to_lowercase().contains(&query))
     });
     sessions.sort_by(|a, b| {
-        b.updated_at.cmp(&a.updated_at).then_with(|| b.session_id.cmp(&a.session_id))
+        b.updated_at.cmp(&a.updated_at).then_with(|| a.session_id.cmp(&b.session_id))
     });
     sessions.truncate(args.limit.unwrap_or(usize::MAX));
     if args.json {

@@ -129,10 +129,19 @@ struct Kind<'a> {
     r#type: Cow<'a, str>,
 }
 
+/// The events that say something.
+const KINDS: [&str; 3] = ["user/message", "assistant/message", "session/title"];
+
 /// The seq of a line's event and what it says: what people and models wrote, and titles.
 fn said(line: &[u8]) -> Option<(i64, String)> {
+    // Nearly all lines are chunks; as this program writes them, the type can be seen without reading the rest.
+    if let Some(rest) = line.strip_prefix(br#"{"type":""#)
+        && !KINDS.iter().any(|kind| rest.starts_with(kind.as_bytes()))
+    {
+        return None;
+    }
     let kind: Kind<'_> = serde_json::from_slice(line).ok()?;
-    if !["user/message", "assistant/message", "session/title"].contains(&&*kind.r#type) {
+    if !KINDS.contains(&&*kind.r#type) {
         return None;
     }
     let event: Event = serde_json::from_slice(line).ok()?;

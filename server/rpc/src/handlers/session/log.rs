@@ -13,8 +13,8 @@ use dsh_protocol::params::session::{
 };
 use dsh_runtime::agent::request::{Attempt, RebuildError, rebuild};
 use dsh_runtime::session::fold::Fold;
-use dsh_runtime::session::store::PageWanted;
 use dsh_runtime::session::log::Log;
+use dsh_runtime::session::store::PageWanted;
 use serde_json::json;
 
 use super::{current, repaired};
