@@ -46,6 +46,7 @@ fn a_full_disk_stops_prompts_before_the_model_is_asked_and_all_goes_on_when_ther
     client.session("s");
     client.complete("s", "First.");
     let log = world.log("s");
+    until("the turn's end on disk", || fs::read_to_string(&log).unwrap().contains("turn/end"));
     let before = fs::read(&log).unwrap();
     // Room for the beginning of a line only.
     let_files_grow_to(&client, Some(before.len() as u64 + 40));

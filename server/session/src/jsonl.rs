@@ -215,7 +215,7 @@ impl Store for JsonlStore {
         wanted: PageWanted,
     ) -> BoxFuture<'_, Result<Option<Page>, StoreError>> {
         let path = self.path(&id);
-        blocking(move || match page::page(&path, &wanted) {
+        blocking(move || match page::page(&path, &id, &wanted) {
             Ok(page) => Ok(page),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::NotFound(id)),
             Err(error) => Err(storage("read", &path, &error)),

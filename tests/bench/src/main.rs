@@ -1,8 +1,8 @@
 //! Measures the program beside a floor: the thinnest relay that could do the same, with no product in it.
 //!
-//! Usage: `cargo run --release -p dsh-bench -- [RUNS [long | evidence]]`. Build `dsh-ls` in release mode first. Figures
+//! Usage: `cargo run --release -p dsh-bench -- [RUNS [long | evidence | logs]]`. Build `dsh-ls` in release mode first. Figures
 //! are medians over the runs; read ratios to the floor, not absolute numbers. `long` adds what is measured
-//! once; `evidence` measures the checks of answers alone.
+//! once; `evidence` measures the checks of answers alone, `logs` big logs alone.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use anyhow::Context;
 
 mod client;
 mod evidence;
+mod logs;
 mod long;
 mod model;
 mod scenarios;
@@ -32,6 +33,9 @@ fn main() -> anyhow::Result<()> {
     let floor = Subject::Floor(program(folder, "dsh-floor")?);
     let mut out = std::io::stdout().lock();
     writeln!(out, "{:46} {:>12} {:>12}", "", "dsh-ls", "floor")?;
+    if std::env::args().nth(2).is_some_and(|what| what == "logs") {
+        return print(&mut out, &medians(runs, || logs::run(&product))?, None);
+    }
     let cited = tempfile::tempdir()?;
     evidence::workspace(cited.path())?;
     let checks = medians(runs, || evidence::run(&product, cited.path()))?;
@@ -51,6 +55,7 @@ fn main() -> anyhow::Result<()> {
         let (ours, bare) = beside(1, long::million)?;
         print(&mut out, &ours, Some(&bare))?;
         print(&mut out, &long::unread(&product)?, None)?;
+        print(&mut out, &logs::run(&product)?, None)?;
     }
     Ok(())
 }
