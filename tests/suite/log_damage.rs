@@ -148,7 +148,7 @@ fn a_changed_byte_is_refused_by_its_line_or_read_as_it_stands() {
         let at = usize::try_from(seed.below(bytes.len() as u64)).unwrap();
         let byte = bytes[at] ^ u8::try_from(seed.size(255)).unwrap();
         file.write_all_at(&[byte], at as u64).unwrap();
-        let line = bytes[..at].iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
+        let line = bytes[..at].split(|byte| *byte == b'\n').count() as u64;
         let mut changed = bytes.clone();
         changed[at] = byte;
         let what = format!(

@@ -4,7 +4,6 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
 
 use dsh_mock_model::answer::Answer;
 use dsh_mock_model::server::MockModel;
@@ -156,7 +155,7 @@ fn bound_by_modes(world: &World, model: &str) -> Client {
         command.args(["--bounding-set", "-dac_override,-dac_read_search", "--"]).arg(binary());
         command
     } else {
-        Command::from(world.program(binary()))
+        world.program(binary())
     };
     command.args(["rpc", "--model", model]);
     let mut client = Client::spawn(command);

@@ -235,7 +235,7 @@ impl Agents {
             };
             match (self.live(id), listed) {
                 (Some(agent), _) => sessions.push(agent.info().await?),
-                (None, Listed::Stored(summary)) => sessions.push(self.cold(summary)),
+                (None, Listed::Stored(summary)) => sessions.push(self.cold(*summary)),
                 // It was ended meanwhile.
                 (None, Listed::Loaded(id)) => {
                     sessions.push(self.cold(self.sessions.summary(id).await?));

@@ -123,7 +123,7 @@ impl JsonlStore {
                 continue;
             }
             match self.summary_of(&path, &id, &mut read) {
-                Ok(summary) => listed.push(Listed::Stored(summary)),
+                Ok(summary) => listed.push(Listed::Stored(Box::new(summary))),
                 Err(error) => {
                     tracing::warn!(path = %path.display(), %error, "session left out of the list");
                 }

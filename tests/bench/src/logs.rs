@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ const SESSIONS: usize = 10_000;
 /// A log of a million events that no index knows, with an event to a line, and then ten thousand small ones.
 pub(crate) fn run(product: &Subject) -> anyhow::Result<Figures> {
     let mut figures = Figures::default();
-    let pace = Pace { deltas: 1, pause: std::time::Duration::ZERO };
+    let pace = Pace { deltas: 1, pause: Duration::ZERO };
     let model = Model::start(vec![Answer::Text(pace)])?;
     let folder = tempfile::tempdir()?;
     let home = folder.path().join("home");
@@ -40,56 +40,64 @@ pub(crate) fn run(product: &Subject) -> anyhow::Result<Figures> {
     let first = first_log(&home)?;
     let big = first.with_file_name("big.jsonl");
     lay(&first, &big)?;
-
-    let mut client = start()?;
-    client.call("session/get", &json!({ "sessionId": "first" }))?;
-    let before = client.memory();
-    let asked = |client: &mut Client, method: &str, params: Value| -> anyhow::Result<f64> {
-        let asked = Instant::now();
-        let answer = client.call(method, &params)?;
-        anyhow::ensure!(answer.get("error").is_none(), "{method}: {answer}");
-        Ok(ms(asked))
-    };
-    let page = |after: u64| json!({ "sessionId": "big", "after": after });
-    let took = asked(&mut client, "session/events", json!({ "sessionId": "big" }))?;
-    figures.add("1,000,000 events: first page", "ms", Some(took));
-    let took = asked(&mut client, "session/events", page(MILLION / 2))?;
-    figures.add("1,000,000 events: a page in the middle", "ms", Some(took));
-    let took = asked(&mut client, "session/events", page(MILLION - 600))?;
-    figures.add("1,000,000 events: last page", "ms", Some(took));
-    let more = client.memory().zip(before).map(|(after, before)| after - before);
-    figures.add("1,000,000 events: more memory for pages", "MiB", more);
-    let took = asked(&mut client, "session/list", json!({}))?;
-    figures.add("1,000,000 events: first list, no index", "ms", Some(took));
-    let took = asked(&mut client, "session/list", json!({}))?;
-    figures.add("1,000,000 events: next list", "ms", Some(took));
-    let took = asked(&mut client, "session/get", json!({ "sessionId": "big" }))?;
-    figures.add("1,000,000 events: session/get", "ms", Some(took));
-    figures.add("1,000,000 events: most memory, not loaded", "MiB", client.peak());
-    let took = asked(&mut client, "session/subscribe", json!({ "sessionId": "big" }))?;
-    figures.add("1,000,000 events: loaded", "ms", Some(took));
-    let more = client.memory().zip(before).map(|(after, before)| after - before);
-    figures.add("1,000,000 events: more memory, loaded", "MiB", more);
-    figures.add("1,000,000 events: most memory, loaded", "MiB", client.peak());
-    client.end()?;
+    told(start()?, &mut figures)?;
     fs::remove_file(&big)?;
 
     many(&first)?;
     let mut client = start()?;
-    let took = asked(&mut client, "session/list", json!({}))?;
+    let took = asked(&mut client, "session/list", &json!({}))?;
     figures.add("10,000 sessions: first list, no index", "ms", Some(took));
     client.end()?;
     let mut client = start()?;
     client.call("session/get", &json!({ "sessionId": "first" }))?;
-    let took = asked(&mut client, "session/list", json!({}))?;
+    let took = asked(&mut client, "session/list", &json!({}))?;
     figures.add("10,000 sessions: first list", "ms", Some(took));
-    let took = asked(&mut client, "session/list", json!({}))?;
+    let took = asked(&mut client, "session/list", &json!({}))?;
     figures.add("10,000 sessions: next list", "ms", Some(took));
-    let took = asked(&mut client, "session/get", json!({ "sessionId": "many-5000" }))?;
+    let took = asked(&mut client, "session/get", &json!({ "sessionId": "many-5000" }))?;
     figures.add("10,000 sessions: session/get", "ms", Some(took));
     figures.add("10,000 sessions: memory", "MiB", client.memory());
     client.end()?;
     Ok(figures)
+}
+
+/// What a server says of the big log: first without loading it, then with all of it in memory.
+fn told(mut client: Client, figures: &mut Figures) -> anyhow::Result<()> {
+    client.call("session/get", &json!({ "sessionId": "first" }))?;
+    let before = client.memory();
+    let more = |client: &Client| client.memory().zip(before).map(|(after, before)| after - before);
+    let big = json!({ "sessionId": "big" });
+    let behind = |after: u64| json!({ "sessionId": "big", "after": after });
+    for (name, params) in [
+        ("1,000,000 events: first page", big.clone()),
+        ("1,000,000 events: a page in the middle", behind(MILLION / 2)),
+        ("1,000,000 events: last page", behind(MILLION - 600)),
+    ] {
+        let took = asked(&mut client, "session/events", &params)?;
+        figures.add(name, "ms", Some(took));
+    }
+    figures.add("1,000,000 events: more memory for pages", "MiB", more(&client));
+    for (name, method, params) in [
+        ("1,000,000 events: first list, no index", "session/list", json!({})),
+        ("1,000,000 events: next list", "session/list", json!({})),
+        ("1,000,000 events: session/get", "session/get", big.clone()),
+    ] {
+        let took = asked(&mut client, method, &params)?;
+        figures.add(name, "ms", Some(took));
+    }
+    figures.add("1,000,000 events: most memory, not loaded", "MiB", client.peak());
+    let took = asked(&mut client, "session/subscribe", &big)?;
+    figures.add("1,000,000 events: loaded", "ms", Some(took));
+    figures.add("1,000,000 events: more memory, loaded", "MiB", more(&client));
+    figures.add("1,000,000 events: most memory, loaded", "MiB", client.peak());
+    client.end()
+}
+
+fn asked(client: &mut Client, method: &str, params: &Value) -> anyhow::Result<f64> {
+    let asked = Instant::now();
+    let answer = client.call(method, params)?;
+    anyhow::ensure!(answer.get("error").is_none(), "{method}: {answer}");
+    Ok(ms(asked))
 }
 
 fn first_log(home: &Path) -> anyhow::Result<PathBuf> {

@@ -98,19 +98,20 @@ fn delta(line: &[u8]) -> Option<Event> {
         chunk: Delta<'a>,
     }
     #[derive(Deserialize)]
-    #[serde(deny_unknown_fields, rename_all = "camelCase")]
+    #[serde(deny_unknown_fields)]
     struct Delta<'a> {
         r#type: &'a str,
         index: u32,
         text: Option<String>,
-        arguments_delta: Option<String>,
+        #[serde(rename = "argumentsDelta")]
+        arguments: Option<String>,
     }
     if !line.starts_with(b"{\"type\":\"assistant/chunk\"") {
         return None;
     }
     let line: Line<'_> = serde_json::from_slice(line).ok()?;
-    let Delta { r#type, index, text, arguments_delta } = line.data.chunk;
-    let chunk = match (r#type, text, arguments_delta) {
+    let Delta { r#type, index, text, arguments } = line.data.chunk;
+    let chunk = match (r#type, text, arguments) {
         ("text-delta", Some(text), None) => Chunk::TextDelta { index, text },
         ("reasoning-delta", Some(text), None) => Chunk::ReasoningDelta { index, text },
         ("tool-call-delta", None, Some(arguments_delta)) => {

@@ -48,9 +48,10 @@ pub(super) fn page(path: &Path, id: &SessionId, wanted: &PageWanted) -> io::Resu
     if start >= next_seq {
         return Ok(Some(page));
     }
-    let found = match start < of_last_line {
-        true => find(&file, header.offset, last_line, start)?,
-        false => Some(last_line),
+    let found = if start < of_last_line {
+        find(&file, header.offset, last_line, start)?
+    } else {
+        Some(last_line)
     };
     let Some(offset) = found else { return Ok(None) };
     let mut lines = Lines::from(&file, offset)?;
