@@ -328,6 +328,41 @@ async fn written(
 }
 
 #[test]
+fn a_result_takes_the_place_of_one_of_the_same_call_only() {
+    let moves = [
+        Move::Queue(false),
+        Move::TurnStart,
+        Move::Claim(false),
+        Move::StepStart,
+        Move::Ask(2),
+        Move::Call,
+        Move::Result,
+        Move::Call,
+        Move::Result,
+    ];
+    let built = Builder::of(&moves);
+    let seq = |at: usize| built.events[built.events.len() - at].seq;
+    let (first, second) = (seq(3), seq(1));
+    let result = json!(built.events[usize::try_from(first).unwrap()]);
+    let refused = |data: &Value, start: u64, end: u64| {
+        let op = json!({ "op": "replace", "start": start, "end": end });
+        let event = json!({
+            "type": "tool/result", "seq": built.events.len(), "time": 1, "data": data,
+            "surfaceOp": op, "sourceEventSeqs": [first, second],
+        });
+        built.fold.clone().push(&serde_json::from_value(event).unwrap()).is_err()
+    };
+    let mut data = result["data"].clone();
+    data["message"]["content"][0]["content"] = json!([{ "type": "text", "text": "pruned" }]);
+    assert!(!refused(&data, first, first), "its content may change");
+    assert!(refused(&data, second, second), "that of another call");
+    assert!(refused(&data, first, second), "two of them");
+    assert!(refused(&data, seq(5), seq(5)), "an answer");
+    data["message"]["content"][0]["isError"] = json!(true);
+    assert!(refused(&data, first, first), "nothing else may change");
+}
+
+#[test]
 fn the_streams_that_editors_fold_keep_the_rules_of_the_log() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../protocol/fixtures");
     let mut streams = 0;
