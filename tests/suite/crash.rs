@@ -109,7 +109,7 @@ fn a_log_that_is_cut_at_any_byte_opens_and_its_torn_end_is_kept() {
     let mut client = world.start(&model);
     for cut in whole.len() - last_two..whole.len() {
         let id = format!("torn-{cut}");
-        let path = world.lay_log(&id, whole[..cut].as_bytes());
+        let path = world.lay_log(&id, &whole.as_bytes()[..cut]);
         let on_disk = fs::read_to_string(&path).unwrap();
         client.request("session/events", json!({ "sessionId": id }));
         assert_eq!(fs::read_to_string(&path).unwrap(), on_disk, "reading changes nothing");

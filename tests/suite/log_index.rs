@@ -115,12 +115,11 @@ fn a_log_that_changes_outside_is_read_again() {
     let (world, model) = talked(2);
     let before = told(&world, &model).0;
     let log = world.log("s0");
-    let mut text = fs::read_to_string(&log).unwrap();
+    let text = fs::read_to_string(&log).unwrap();
     let seq = check_log::read(&log).events.len();
     let title =
         json!({ "type": "session/title", "seq": seq, "time": 9, "data": { "title": "Theirs" } });
-    text.push_str(&format!("{title}\n"));
-    fs::write(&log, text).unwrap();
+    fs::write(&log, format!("{text}{title}\n")).unwrap();
     let after = told(&world, &model).0;
     assert_eq!((&after[0]["title"], &after[0]["lastSeq"]), (&json!("Theirs"), &json!(seq)));
     assert_eq!(after[1], before[1]);

@@ -71,6 +71,10 @@ fn pack(text: &mut String, events: &[Value], deltas: u64) {
     text.insert_str(behind, &format!("{row}\n"));
 }
 
+fn signed(seq: usize) -> i64 {
+    i64::try_from(seq).unwrap()
+}
+
 fn started(world: &World) -> Client {
     let mut client = world.play(Script::parse("say Hello."));
     if world.logs().is_empty() {
@@ -95,7 +99,7 @@ fn any_page_of_a_big_log_is_read_without_loading_it() {
         let size = fs::metadata(world.log("big")).unwrap().len();
         assert!(size > 1024 * 1024, "{size} bytes");
         let last = events.len() - 1;
-        let afters = (0..events.len()).step_by(997).map(|after| after as i64);
+        let afters = (0..events.len()).step_by(4_999).map(signed);
         for after in [-1, 0, 1, 2, 150, 151, 152, 153].into_iter().chain(afters) {
             for limit in [1, 7, 400] {
                 let params = json!({ "sessionId": "big", "after": after, "limit": limit });
@@ -108,13 +112,13 @@ fn any_page_of_a_big_log_is_read_without_loading_it() {
                 assert_eq!(page["more"], end < events.len(), "{what}");
             }
         }
-        for (after, count) in [(last as i64 - 1, 1), (last as i64, 0)] {
+        for (after, count) in [(signed(last) - 1, 1), (signed(last), 0)] {
             let params = json!({ "sessionId": "big", "after": after });
             let page = client.request("session/events", params);
             assert_eq!(page["events"].as_array().unwrap().len(), count);
             assert_eq!(page["more"], false);
         }
-        for after in [-2, last as i64 + 1] {
+        for after in [-2, signed(last) + 1] {
             let params = json!({ "sessionId": "big", "after": after });
             let error = client.refused("session/events", params);
             assert_eq!(error["data"]["kind"], "cursorInvalid");

@@ -1,5 +1,6 @@
 //! Runs of deltas as rows of a log file: packed on disk, one by one for everybody else.
 
+use std::fmt::Write as _;
 use std::fs;
 
 use dsh_tests::check_log::{self, assert_same};
@@ -55,7 +56,7 @@ fn a_log_without_rows_is_the_same_log() {
     let log = check_log::read(&world.log("s"));
     let mut text = format!("{}\n", log.header);
     for event in &log.events {
-        text.push_str(&format!("{event}\n"));
+        writeln!(text, "{event}").unwrap();
     }
     world.lay_log("plain", text.as_bytes());
     assert_same(&client.log("plain"), &client.log("s"), "its events");

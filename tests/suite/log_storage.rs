@@ -4,7 +4,6 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
 
 use dsh_mock_model::answer::Answer;
 use dsh_mock_model::server::MockModel;
@@ -46,6 +45,7 @@ fn a_full_disk_stops_prompts_before_the_model_is_asked_and_all_goes_on_when_ther
     client.session("s");
     client.complete("s", "First.");
     let log = world.log("s");
+    until("the turn's end on disk", || fs::read_to_string(&log).unwrap().contains("turn/end"));
     let before = fs::read(&log).unwrap();
     // Room for the beginning of a line only.
     let_files_grow_to(&client, Some(before.len() as u64 + 40));
@@ -155,7 +155,7 @@ fn bound_by_modes(world: &World, model: &str) -> Client {
         command.args(["--bounding-set", "-dac_override,-dac_read_search", "--"]).arg(binary());
         command
     } else {
-        Command::from(world.program(binary()))
+        world.program(binary())
     };
     command.args(["rpc", "--model", model]);
     let mut client = Client::spawn(command);

@@ -29,7 +29,9 @@ enum Move {
     Ask(u8),
     Call,
     Result,
-    Replace,
+    Deltas(u8, u8),
+    Replace(u8, u8),
+    Prune,
     Title,
     Unknown,
 }
@@ -47,7 +49,9 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
         (0..4u8).prop_map(Move::Ask),
         Just(Move::Call),
         Just(Move::Result),
-        Just(Move::Replace),
+        (0..3u8, 1..9u8).prop_map(|(kind, count)| Move::Deltas(kind, count)),
+        any::<(u8, u8)>().prop_map(|(start, end)| Move::Replace(start, end)),
+        Just(Move::Prune),
         Just(Move::Title),
         Just(Move::Unknown),
     ];
@@ -108,7 +112,9 @@ impl Builder {
                 self.push("tool/call", data, &json!({}));
             }
             Move::Result => self.result(&at, &json!(call)),
-            Move::Replace => self.replace(),
+            Move::Deltas(kind, count) => self.deltas(&at, kind, count),
+            Move::Replace(start, end) => self.replace(start, end),
+            Move::Prune => self.prune(),
             Move::Title => {
                 let title = format!("title {}", self.events.len());
                 self.push("session/title", json!({ "title": title }), &json!({}));
@@ -167,23 +173,70 @@ impl Builder {
         self.push("tool/result", data, &json!({ "surfaceOp": "append" }));
     }
 
-    /// Replaces everything that is visible by one message.
-    fn replace(&mut self) {
-        let events: Vec<Value> = self.events.iter().map(|event| json!(event)).collect();
+    /// Deltas of one block; the clock jumps back in between.
+    fn deltas(&mut self, at: &Value, kind: u8, count: u8) {
+        for delta in 0..count {
+            let said = format!("{delta} \u{1f642}\u{2028}");
+            let chunk = match kind {
+                0 => json!({ "type": "text-delta", "index": 0, "text": said }),
+                1 => json!({ "type": "reasoning-delta", "index": 1, "text": said }),
+                _ => json!({ "type": "tool-call-delta", "index": 2, "argumentsDelta": said }),
+            };
+            let mut data = at.clone();
+            data["chunk"] = chunk;
+            self.push("assistant/chunk", data, &json!({ "time": 1_000 - u64::from(delta) * 7 }));
+        }
+    }
+
+    /// The seqs of the visible messages, in their order.
+    fn visible(&self) -> Vec<u64> {
         let mut visible: Vec<u64> = Vec::new();
-        for event in &events {
+        for event in &self.events {
+            let event = json!(event);
             let seq = event["seq"].as_u64().unwrap();
-            if event["surfaceOp"]["op"] == "replace" {
-                visible = vec![seq];
-            } else if event["surfaceOp"] == "append" {
+            let op = &event["surfaceOp"];
+            if op["op"] == "replace" {
+                let place = |end: &str| visible.iter().position(|seq| op[end] == *seq).unwrap();
+                visible.splice(place("start")..=place("end"), [seq]);
+            } else if op == "append" {
                 visible.push(seq);
             }
         }
-        let (Some(start), Some(end)) = (visible.first(), visible.last()) else { return };
-        let id = format!("s{}", events.len());
+        visible
+    }
+
+    /// Replaces a range of what is visible by one message.
+    fn replace(&mut self, start: u8, end: u8) {
+        let visible = self.visible();
+        if visible.is_empty() {
+            return;
+        }
+        let (start, end) = (usize::from(start) % visible.len(), usize::from(end) % visible.len());
+        let id = format!("s{}", self.events.len());
         let message = json!({ "id": id, "role": "user", "content": [{ "type": "text", "text": "short" }], "source": { "kind": "plugin", "plugin": "p" } });
-        let op = json!({ "op": "replace", "start": start, "end": end });
-        self.push("user/message", message, &json!({ "surfaceOp": op, "sourceEventSeqs": visible }));
+        let op = json!({ "op": "replace", "start": visible[start], "end": visible[end] });
+        let shadowed = visible.get(start..=end).unwrap_or_default();
+        self.push(
+            "user/message",
+            message,
+            &json!({ "surfaceOp": op, "sourceEventSeqs": shadowed }),
+        );
+    }
+
+    /// Replaces the first result of a tool by a shorter one.
+    fn prune(&mut self) {
+        let visible = self.visible();
+        let results = self.events.iter().map(|event| json!(event));
+        let mut results = results.filter(|event| event["type"] == "tool/result");
+        let Some(result) = results.find(|event| visible.iter().any(|seq| event["seq"] == *seq))
+        else {
+            return;
+        };
+        let mut data = result["data"].clone();
+        data["message"]["content"][0]["content"] = json!([{ "type": "text", "text": "pruned" }]);
+        let op = json!({ "op": "replace", "start": result["seq"], "end": result["seq"] });
+        let more = json!({ "surfaceOp": op, "sourceEventSeqs": [result["seq"]] });
+        self.push("tool/result", data, &more);
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "`json!` values are made for the call")]
@@ -240,14 +293,19 @@ proptest! {
         let built = Builder::of(&moves);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let (read, again) = runtime.block_on(written(folder.path(), &built.events, &flushes));
+        let (read, fold, again) = runtime.block_on(written(folder.path(), &built.events, &flushes));
         prop_assert_eq!(&read, &built.events);
+        prop_assert_eq!(&fold, &built.fold);
         prop_assert_eq!(&again, &built.events);
     }
 }
 
 /// Writes events and reads them back: through the store, and as a file.
-async fn written(home: &Path, events: &[Event], flushes: &[usize]) -> (Vec<Event>, Vec<Event>) {
+async fn written(
+    home: &Path,
+    events: &[Event],
+    flushes: &[usize],
+) -> (Vec<Event>, Fold, Vec<Event>) {
     let store = JsonlStore::new(home, home);
     let header = json!({ "type": "session", "version": 0, "id": "s", "createdAt": 1, "cwd": "/", "other": { "kept": [1] } });
     let header: FileHeader = serde_json::from_value(header).unwrap();
@@ -265,7 +323,43 @@ async fn written(home: &Path, events: &[Event], flushes: &[usize]) -> (Vec<Event
     let (other, again) = jsonl::read_file(&store.path(&id)).unwrap();
     assert_eq!(other, header);
     let read = stored.log.page(-1, usize::MAX, |_| true).events;
-    (read.iter().map(|event| Event::clone(event)).collect(), again)
+    let fold = stored.log.read(Fold::clone);
+    (read.iter().map(|event| Event::clone(event)).collect(), fold, again)
+}
+
+#[test]
+fn a_result_takes_the_place_of_one_of_the_same_call_only() {
+    let moves = [
+        Move::Queue(false),
+        Move::TurnStart,
+        Move::Claim(false),
+        Move::StepStart,
+        Move::Ask(2),
+        Move::Call,
+        Move::Result,
+        Move::Call,
+        Move::Result,
+    ];
+    let built = Builder::of(&moves);
+    let seq = |at: usize| built.events[built.events.len() - at].seq;
+    let (first, second) = (seq(3), seq(1));
+    let result = json!(built.events[usize::try_from(first).unwrap()]);
+    let refused = |data: &Value, start: u64, end: u64| {
+        let op = json!({ "op": "replace", "start": start, "end": end });
+        let event = json!({
+            "type": "tool/result", "seq": built.events.len(), "time": 1, "data": data,
+            "surfaceOp": op, "sourceEventSeqs": [first, second],
+        });
+        built.fold.clone().push(&serde_json::from_value(event).unwrap()).is_err()
+    };
+    let mut data = result["data"].clone();
+    data["message"]["content"][0]["content"] = json!([{ "type": "text", "text": "pruned" }]);
+    assert!(!refused(&data, first, first), "its content may change");
+    assert!(refused(&data, second, second), "that of another call");
+    assert!(refused(&data, first, second), "two of them");
+    assert!(refused(&data, seq(5), seq(5)), "an answer");
+    data["message"]["content"][0]["isError"] = json!(true);
+    assert!(refused(&data, first, first), "nothing else may change");
 }
 
 #[test]

@@ -190,6 +190,12 @@ impl Side<'_> {
     }
 }
 
+fn rest(sides: &mut [Side<'_>]) {
+    for side in sides {
+        side.client().rest("s");
+    }
+}
+
 #[test]
 fn processes_that_alternate_collide_and_die_keep_one_log() {
     let turns = u32::try_from(thorough(24, 100)).unwrap();
@@ -225,7 +231,7 @@ fn processes_that_alternate_collide_and_die_keep_one_log() {
         }
         if turn % 5 == 4 {
             // One dies in its turn, the other goes on.
-            sides.iter_mut().for_each(|side| drop(side.client().rest("s")));
+            rest(&mut sides);
             let asked = sides[first].client().ask("session/prompt", prompt);
             if seed.below(2) == 0 {
                 sides[first].client().answer(asked);
@@ -240,7 +246,7 @@ fn processes_that_alternate_collide_and_die_keep_one_log() {
                 "what was read",
             );
         }
-        sides.iter_mut().for_each(|side| drop(side.client().rest("s")));
+        rest(&mut sides);
     }
     assert!(conflicts > 0, "they never met");
     let [first, second] = sides.each_mut().map(|side| side.client().log("s"));

@@ -293,7 +293,7 @@ impl Agents {
             };
             sessions.push(match (live, listed) {
                 (Some(info), _) => info,
-                (None, Listed::Stored(summary)) => self.cold(summary),
+                (None, Listed::Stored(summary)) => self.cold(*summary),
                 (None, Listed::Loaded(id)) => self.cold(self.sessions.summary(id).await?),
             });
         }

@@ -7,8 +7,6 @@ pub(crate) struct Signals {
     interrupt: Signal,
     hangup: Signal,
     terminate: Signal,
-    /// Caught, so that a file that may not grow is an error of its write and not the end of the process.
-    _file_too_big: Signal,
 }
 
 /// The signal for a write beyond the limit of files' sizes, as Linux and macOS number it.
@@ -20,8 +18,10 @@ impl Signals {
         let interrupt = signal(SignalKind::interrupt())?;
         let hangup = signal(SignalKind::hangup())?;
         let terminate = signal(SignalKind::terminate())?;
-        let _file_too_big = signal(SignalKind::from_raw(FILE_TOO_BIG))?;
-        Ok(Self { interrupt, hangup, terminate, _file_too_big })
+        // Caught from now on, whether somebody listens or not: a file that may not grow is an error of its write and
+        // not the end of the process.
+        drop(signal(SignalKind::from_raw(FILE_TOO_BIG))?);
+        Ok(Self { interrupt, hangup, terminate })
     }
 
     /// Waits for the next one.

@@ -15,7 +15,7 @@ pub(crate) struct Events {
 #[derive(Debug)]
 enum Segment {
     One(Arc<Event>),
-    Run(Run),
+    Run(Box<Run>),
 }
 
 impl Events {
@@ -26,12 +26,23 @@ impl Events {
         {
             return;
         }
-        self.segments.push(Run::of(&event).map_or(Segment::One(event), Segment::Run));
+        match Run::of(&event) {
+            Some(run) => self.push_run(run),
+            None => self.push_segment(Segment::One(event)),
+        }
     }
 
     /// Adds the next events.
     pub(crate) fn push_run(&mut self, run: Run) {
-        self.segments.push(Segment::Run(run));
+        self.push_segment(Segment::Run(Box::new(run)));
+    }
+
+    fn push_segment(&mut self, segment: Segment) {
+        // Nothing joins a run that something stands behind.
+        if let Some(Segment::Run(run)) = self.segments.last_mut() {
+            run.shrink();
+        }
+        self.segments.push(segment);
     }
 
     /// The events from a seq on.
@@ -113,7 +124,7 @@ mod tests {
                 let Segment::Run(run) = segment else { continue };
                 let row = serde_json::to_string(run).unwrap();
                 let again: Run = serde_json::from_str(&row).unwrap();
-                prop_assert_eq!(&again, run, "{}", row);
+                prop_assert_eq!(&again, run.as_ref(), "{}", row);
             }
         }
     }

@@ -130,7 +130,7 @@ impl JsonlStore {
                 continue;
             }
             match self.summary_of(&path, &id, &mut read) {
-                Ok(summary) => listed.push(Listed::Stored(summary)),
+                Ok(summary) => listed.push(Listed::Stored(Box::new(summary))),
                 Err(error) => {
                     tracing::warn!(path = %path.display(), %error, "session left out of the list");
                 }
@@ -231,7 +231,7 @@ impl Store for JsonlStore {
         wanted: PageWanted,
     ) -> BoxFuture<'_, Result<Option<Page>, StoreError>> {
         let path = self.path(&id);
-        blocking(move || match page::page(&path, &wanted) {
+        blocking(move || match page::page(&path, &id, &wanted) {
             Ok(page) => Ok(page),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::NotFound(id)),
             Err(error) => Err(storage("read", &path, &error)),

@@ -95,7 +95,7 @@ impl Log {
     /// Up to `limit` events with a seq over `after`, only those that `wanted` takes. Costs what it looks at.
     pub fn page(&self, after: i64, limit: usize, wanted: impl Fn(&Event) -> bool) -> Page {
         let state = self.lock();
-        let start = u64::try_from(after + 1).unwrap_or(0);
+        let start = u64::try_from(after.saturating_add(1)).unwrap_or(0);
         let mut page = Page { last_seq: last_seq(&state.fold), ..Page::default() };
         for event in state.events.from(start).filter(|event| wanted(event)) {
             if page.events.len() == limit {

@@ -97,6 +97,13 @@ impl Run {
         self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
     }
 
+    /// Gives back the room that was kept for more.
+    pub(crate) fn shrink(&mut self) {
+        self.times.shrink_to_fit();
+        self.ends.shrink_to_fit();
+        self.text.shrink_to_fit();
+    }
+
     /// Where the deltas belong.
     pub(crate) fn block(&self) -> Block {
         self.of

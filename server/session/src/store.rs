@@ -66,7 +66,7 @@ pub enum Listed {
     /// It is one of those that are loaded.
     Loaded(SessionId),
     /// It is not.
-    Stored(Summary),
+    Stored(Box<Summary>),
 }
 
 impl Listed {
@@ -100,6 +100,7 @@ impl PageWanted {
 /// What a list shows of a log, and what is told of a session that is not loaded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Summary {
     /// What was fixed when the session was created.
     pub header: FileHeader,

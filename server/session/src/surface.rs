@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dsh_protocol::content::ContentBlock;
 use dsh_protocol::event::{Event, EventData, SurfaceOp};
 use dsh_protocol::message::Message;
 
@@ -40,9 +41,21 @@ impl Surface {
         let (first, last) = self.range(start, end)?;
         let cited = event.source_event_seqs.as_deref().unwrap_or_default();
         let shadowed = self.nodes.get(first..=last).unwrap_or_default();
-        match shadowed.iter().find(|node| !cited.contains(&node.seq)) {
-            Some(node) => Err(format!("replaces event {} without citing it", node.seq)),
-            None => Ok(()),
+        if let Some(node) = shadowed.iter().find(|node| !cited.contains(&node.seq)) {
+            return Err(format!("replaces event {} without citing it", node.seq));
+        }
+        let EventData::ToolResult(result) = &event.data else { return Ok(()) };
+        let is_same = |node: &Node| {
+            node.message
+                .as_ref()
+                .is_some_and(|message| differs_in_content_only(message, &result.message))
+        };
+        match shadowed {
+            [node] if is_same(node) => Ok(()),
+            _ => {
+                Err("a result of a tool replaces one of the same call, but for its content"
+                    .to_owned())
+            }
         }
     }
 
@@ -74,6 +87,20 @@ impl Surface {
         }
         Ok((first, last))
     }
+}
+
+/// Whether two results of tools are the same but for what the tool said.
+fn differs_in_content_only(old: &Message, new: &Message) -> bool {
+    let emptied = |message: &Message| {
+        let mut message = message.clone();
+        for block in &mut message.content {
+            if let ContentBlock::ToolResult { content, .. } = block {
+                content.clear();
+            }
+        }
+        message
+    };
+    emptied(old) == emptied(new)
 }
 
 /// The message of a surface event, unless it is an answer without content.

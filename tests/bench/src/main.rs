@@ -1,9 +1,9 @@
 //! Measures the program beside a floor: the thinnest relay that could do the same, with no product in it.
 //!
-//! Usage: `cargo run --release -p dsh-bench -- [RUNS [long | evidence | review | branches]]`. Build `dsh-ls` in release
-//! mode first. Figures are medians over the runs; read ratios to the floor, not absolute numbers. `long` adds what is
-//! measured once; `evidence` measures the checks of answers alone, `review` turns with and without the row that reviews
-//! them, `branches` how soon branches of rounds are heard of.
+//! Usage: `cargo run --release -p dsh-bench -- [RUNS [long | evidence | review | branches | logs]]`. Build `dsh-ls` in
+//! release mode first. Figures are medians over the runs; read ratios to the floor, not absolute numbers. `long` adds
+//! what is measured once; `evidence` measures the checks of answers alone, `review` turns with and without the row that
+//! reviews them, `branches` how soon branches of rounds are heard of, `logs` big logs alone.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use anyhow::Context;
 
 mod client;
 mod evidence;
+mod logs;
 mod long;
 mod model;
 mod review;
@@ -45,6 +46,9 @@ fn main() -> anyhow::Result<()> {
     if what == "review" {
         return print(&mut out, &reviews()?, None);
     }
+    if what == "logs" {
+        return print(&mut out, &medians(runs, || logs::run(&product))?, None);
+    }
     let cited = tempfile::tempdir()?;
     evidence::workspace(cited.path())?;
     let checks = medians(runs, || evidence::run(&product, cited.path()))?;
@@ -66,6 +70,7 @@ fn main() -> anyhow::Result<()> {
         let (ours, bare) = beside(1, long::million)?;
         print(&mut out, &ours, Some(&bare))?;
         print(&mut out, &long::unread(&product)?, None)?;
+        print(&mut out, &logs::run(&product)?, None)?;
     }
     Ok(())
 }

@@ -52,7 +52,7 @@ impl Store for Shelf {
 
     fn list(&self, _: BTreeSet<SessionId>) -> BoxFuture<'_, Result<Vec<Listed>, StoreError>> {
         let kept = self.0.lock().unwrap();
-        let listed = kept.values().map(|kept| Listed::Stored(sum_up(kept))).collect();
+        let listed = kept.values().map(|kept| Listed::Stored(Box::new(sum_up(kept)))).collect();
         Box::pin(async { Ok(listed) })
     }
 

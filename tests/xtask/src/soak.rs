@@ -21,5 +21,19 @@ pub(crate) fn run() -> anyhow::Result<()> {
         "target/offline",
     ]))?;
     editors::soak(Path::new("target/release/dsh-ls"))?;
+    // Every byte and two hundred kills, where each change is tested with some of them.
+    let logs = [
+        "test",
+        "--locked",
+        "--release",
+        "-p",
+        "dsh-tests",
+        "--test",
+        "suite",
+        "--",
+        "log_",
+        "two_processes",
+    ];
+    steps::run(cargo(&logs).env("DSH_TESTS_SOAK", "1"))?;
     steps::run(Command::new("target/release/dsh-bench").args([RUNS, "long"]))
 }

@@ -142,7 +142,7 @@ pub(crate) async fn list(
         let agents = workspace.agents().await.map_err(|error| errors::mount(&error))?;
         sessions.extend(agents.list().await.map_err(|error| errors::open(&error))?);
     }
-    sessions.sort_by_key(position);
+    sessions.sort_by_cached_key(position);
     let query = params.query.unwrap_or_default().to_lowercase();
     let children = params.include_children.unwrap_or(false);
     sessions.retain(|session| (children || session.origin.is_none()) && has(session, &query));

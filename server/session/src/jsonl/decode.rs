@@ -1,6 +1,7 @@
 //! What a line of a log file says.
 
-use dsh_protocol::event::{Event, EventData};
+use dsh_protocol::content::Chunk;
+use dsh_protocol::event::{AssistantChunk, Event, EventData};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -34,6 +35,9 @@ impl Decoder {
         }
         if ROWS.iter().any(|row| line.starts_with(row)) {
             return row(line);
+        }
+        if let Some(event) = delta(line) {
+            return Ok(Entry::One(event));
         }
         let event = match serde_json::from_slice::<Event>(line) {
             Ok(event) => event,
@@ -72,6 +76,61 @@ impl Decoder {
             ))),
         }
     }
+}
+
+/// A delta that stands alone, as nearly all lines of logs without rows are: this takes a fraction of the time.
+fn delta(line: &[u8]) -> Option<Event> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Line<'a> {
+        r#type: &'a str,
+        seq: u64,
+        time: u64,
+        #[serde(borrow)]
+        data: Data<'a>,
+    }
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Data<'a> {
+        turn: u64,
+        step: u64,
+        #[serde(borrow)]
+        chunk: Delta<'a>,
+    }
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Delta<'a> {
+        r#type: &'a str,
+        index: u32,
+        text: Option<String>,
+        #[serde(rename = "argumentsDelta")]
+        arguments: Option<String>,
+    }
+    if !line.starts_with(b"{\"type\":\"assistant/chunk\"") {
+        return None;
+    }
+    let line: Line<'_> = serde_json::from_slice(line).ok()?;
+    let Delta { r#type, index, text, arguments } = line.data.chunk;
+    let chunk = match (r#type, text, arguments) {
+        ("text-delta", Some(text), None) => Chunk::TextDelta { index, text },
+        ("reasoning-delta", Some(text), None) => Chunk::ReasoningDelta { index, text },
+        ("tool-call-delta", None, Some(arguments_delta)) => {
+            Chunk::ToolCallDelta { index, arguments_delta }
+        }
+        _ => return None,
+    };
+    let Data { turn, step, .. } = line.data;
+    let data = EventData::AssistantChunk(AssistantChunk { turn, step, chunk });
+    let Line { seq, time, .. } = line;
+    let (surface_op, source_event_seqs) = (None, None);
+    (line.r#type == "assistant/chunk").then_some(Event {
+        seq,
+        time,
+        data,
+        surface_op,
+        source_event_seqs,
+        ignorable: false,
+    })
 }
 
 fn row(line: &[u8]) -> Result<Entry, Refusal> {

@@ -8,6 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dsh_protocol::event::Event;
+use dsh_protocol::ids::SessionId;
+use dsh_protocol::session::FileHeader;
 use serde::Deserialize;
 
 use super::decode::Decoder;
@@ -28,13 +30,16 @@ const LAST_LINE_MOST: u64 = 256 * 1024 * 1024;
 
 /// A page of a big log; `None` for a small one, and for one that cannot be read like this: loading it then says
 /// what is wrong with it.
-pub(super) fn page(path: &Path, wanted: &PageWanted) -> io::Result<Option<Page>> {
+pub(super) fn page(path: &Path, id: &SessionId, wanted: &PageWanted) -> io::Result<Option<Page>> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
     if length < LEAST {
         return Ok(None);
     }
-    let Ok((_, header)) = read::header(&file) else { return Ok(None) };
+    let Ok((FileHeader { id: named, .. }, header)) = read::header(&file) else { return Ok(None) };
+    if named != *id {
+        return Ok(None);
+    }
     let Some((last_line, end)) = last_line(&file, header.offset, length)? else { return Ok(None) };
     let Some((of_last_line, next_seq)) = seqs_at(&file, last_line)? else { return Ok(None) };
     let last_seq = i64::try_from(next_seq).unwrap_or(i64::MAX) - 1;
@@ -43,9 +48,10 @@ pub(super) fn page(path: &Path, wanted: &PageWanted) -> io::Result<Option<Page>>
     if start >= next_seq {
         return Ok(Some(page));
     }
-    let found = match start < of_last_line {
-        true => find(&file, header.offset, last_line, start)?,
-        false => Some(last_line),
+    let found = if start < of_last_line {
+        find(&file, header.offset, last_line, start)?
+    } else {
+        Some(last_line)
     };
     let Some(offset) = found else { return Ok(None) };
     let mut lines = Lines::from(&file, offset)?;

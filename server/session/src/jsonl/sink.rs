@@ -31,6 +31,7 @@ struct Shared {
     file: Mutex<FileState>,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct FileState {
     file: File,
     /// Whether it is open for more than reading.

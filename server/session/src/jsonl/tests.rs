@@ -38,7 +38,7 @@ fn writer(stored: Stored) -> Writer {
 async fn listed(store: &JsonlStore) -> Vec<Summary> {
     let listed = store.list(BTreeSet::new()).await.unwrap().into_iter();
     let stored = listed.map(|listed| match listed {
-        Listed::Stored(summary) => summary,
+        Listed::Stored(summary) => *summary,
         Listed::Loaded(id) => panic!("nobody has loaded {id}"),
     });
     stored.collect()

@@ -37,12 +37,11 @@ pub(crate) async fn events(
         usize::try_from(params.limit.unwrap_or(PAGE).clamp(1, PAGE_MOST)).unwrap_or(usize::MAX);
     let wanted = PageWanted { after, limit, types: params.types };
     let on_disk = cx.server.runtime.page_on_disk(id, wanted.clone()).await;
-    let page = match on_disk.map_err(|error| errors::session(&error))? {
-        Some(page) => page,
-        None => {
-            let log = Arc::clone(current(cx, id).await?.log());
-            log.page(after, limit, |event| wanted.takes(event.data.name()))
-        }
+    let page = if let Some(page) = on_disk.map_err(|error| errors::session(&error))? {
+        page
+    } else {
+        let log = Arc::clone(current(cx, id).await?.log());
+        log.page(after, limit, |event| wanted.takes(event.data.name()))
     };
     check_cursor(after, page.last_seq)?;
     Ok(SessionEventsResult {
