@@ -95,10 +95,6 @@ fn all_but(left_out: &[&str]) -> Vec<String> {
     ALL.iter().filter(|name| !left_out.contains(name)).map(|name| (*name).to_owned()).collect()
 }
 
-fn names(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
-}
-
 #[test]
 fn a_file_is_created_edited_broken_repaired_and_deleted_and_the_last_good_tree_stays() {
     let world = World::new();
