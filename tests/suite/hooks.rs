@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use dsh_agent::agent::{Agent, Cancel, Notice, Prompt};
 use dsh_agent::agents::{AGENTS, NewSession};
 use dsh_agent::hooks::{
-    EXECUTE, GoOn, HOOKS, PRE_EXECUTE, PRE_STEP, RESULT, REVIEW_LEFT, Refusal, Rejection,
-    TURN_STOPPING,
+    ACTIVATION_LEFT, EXECUTE, GoOn, HOOKS, PRE_EXECUTE, PRE_STEP, RESULT, REVIEW_LEFT, ROUND_LEFT,
+    Refusal, Rejection, TURN_STOPPING,
 };
 use dsh_agent::host::{HOST, Host, Observer, time_ordered_ids};
 use dsh_agent::subagents::provider::{PROVIDER_ADDED, PROVIDER_REMOVED};
@@ -134,6 +134,8 @@ fn start_listener(context: Context, _: Value) -> BoxFuture<'static, Result<(), S
             hook.listen(&context, Position::Last, |_| async { Ok(()) })?;
         }
         REVIEW_LEFT.listen(&context, Position::Last, |_| async { Ok(None) })?;
+        ROUND_LEFT.listen(&context, Position::Last, |_| async { Ok(None) })?;
+        ACTIVATION_LEFT.listen(&context, Position::Last, |_| async { Ok(None) })?;
         TURN_STOPPING.listen(&context, Position::Last, move |event| {
             script.hear(format!("stops after {} rounds", event.rounds));
             let said = prompted.lock().unwrap().clone();

@@ -60,24 +60,15 @@ fn a_tool_goes_with_two_lines_and_comes_back_with_their_removal() {
     let mut client = world.ask(&mock);
     client.session("s");
     client.complete("s", "First.");
-    assert_eq!(offered(&mock), ["deliberate", "glob", "grep", "read", "subagent"]);
+    assert_eq!(offered(&mock), all_but(&[]));
     let told = changed(&client, || put(&world, WITHOUT_GREP));
     assert_eq!(told["ok"], true, "{told}");
     client.complete("s", "Second.");
-    assert_eq!(
-        (offered(&mock), tools(&mut client)),
-        (
-            names(&["deliberate", "glob", "read", "subagent"]),
-            names(&["deliberate", "glob", "read", "subagent"])
-        )
-    );
+    assert_eq!((offered(&mock), tools(&mut client)), (all_but(&["grep"]), all_but(&["grep"])));
     let told = changed(&client, || fs::remove_file(patch(&world)).unwrap());
     assert_eq!(told["ok"], true, "{told}");
     client.complete("s", "Third.");
-    assert_eq!(
-        (offered(&mock), tools(&mut client).len()),
-        (names(&["deliberate", "glob", "grep", "read", "subagent"]), 5)
-    );
+    assert_eq!((offered(&mock), tools(&mut client).len()), (all_but(&[]), 9));
     assert_eq!(check_requests(&mut client, "s", &mock), 3);
     client.shut_down();
 }
@@ -88,8 +79,20 @@ fn outcome(client: &mut Client, text: &str) -> Value {
     client.rest("s")["outcome"].clone()
 }
 
-fn names(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
+/// The product's tools without some.
+fn all_but(left_out: &[&str]) -> Vec<String> {
+    const ALL: [&str; 9] = [
+        "deliberate",
+        "glob",
+        "grep",
+        "interrupt_agent",
+        "list_agents",
+        "read",
+        "send_message",
+        "subagent",
+        "subagent_fork",
+    ];
+    ALL.iter().filter(|name| !left_out.contains(name)).map(|name| (*name).to_owned()).collect()
 }
 
 #[test]
@@ -101,7 +104,7 @@ fn a_file_is_created_edited_broken_repaired_and_deleted_and_the_last_good_tree_s
     let write = |text: &str| put(&world, text);
     let told = changed(&client, || write(WITHOUT_GREP));
     assert_eq!(told["ok"], true, "{told}");
-    assert_eq!(tools(&mut client), ["deliberate", "glob", "read", "subagent"]);
+    assert_eq!(tools(&mut client), all_but(&["grep"]));
     let broken = [
         ("- id: tool-grep\n  disabled: true\n- id: [\n", "cordis.patch.yml"),
         ("", "expected a list"),
@@ -114,11 +117,7 @@ fn a_file_is_created_edited_broken_repaired_and_deleted_and_the_last_good_tree_s
         assert_eq!(told["ok"], false, "{told}");
         let problem = told["problems"].to_string();
         assert!(problem.contains(expected), "{problem}");
-        assert_eq!(
-            tools(&mut client),
-            ["deliberate", "glob", "read", "subagent"],
-            "after {text:?}"
-        );
+        assert_eq!(tools(&mut client), all_but(&["grep"]), "after {text:?}");
         let told = client.request("config/reload", json!({}));
         assert_eq!(
             (&told["ok"], &told["problems"][0]["severity"]),
@@ -126,14 +125,14 @@ fn a_file_is_created_edited_broken_repaired_and_deleted_and_the_last_good_tree_s
         );
     }
     assert_eq!(changed(&client, || write("- id: tool-read\n  disabled: true\n"))["ok"], true);
-    assert_eq!(tools(&mut client), ["deliberate", "glob", "grep", "subagent"]);
+    assert_eq!(tools(&mut client), all_but(&["read"]));
     let told = changed(&client, || {
         fs::remove_dir_all(world.home().join("profiles"))
             .or_else(|_| fs::remove_file(patch(&world)))
             .unwrap();
     });
     assert_eq!(told["ok"], true);
-    assert_eq!(tools(&mut client), ["deliberate", "glob", "grep", "read", "subagent"]);
+    assert_eq!(tools(&mut client), all_but(&[]));
     client.complete("s", "Is anything here?");
     client.shut_down();
 }
@@ -155,21 +154,14 @@ fn a_running_turn_ends_with_the_tools_that_it_began_with() {
     client.prompt("s", "Look.");
     client.text("s", "Looking.");
     let told = changed(&client, || put(&world, WITHOUT_GREP));
-    assert_eq!(
-        (&told["ok"], tools(&mut client)),
-        (&json!(true), names(&["deliberate", "glob", "read", "subagent"]))
-    );
+    assert_eq!((&told["ok"], tools(&mut client)), (&json!(true), all_but(&["grep"])));
     mock.release();
     assert_eq!(client.rest("s")["text"], "Found.");
-    assert_eq!(
-        offered(&mock),
-        ["deliberate", "glob", "grep", "read", "subagent"],
-        "the second step of the same turn"
-    );
+    assert_eq!(offered(&mock), all_but(&[]), "the second step of the same turn");
     let result = client.event_of("s", "tool/result")["data"].to_string();
     assert!(result.contains("a.txt"), "{result}");
     client.complete("s", "Again.");
-    assert_eq!(offered(&mock), ["deliberate", "glob", "read", "subagent"]);
+    assert_eq!(offered(&mock), all_but(&["grep"]));
     assert_eq!(check_requests(&mut client, "s", &mock), 3);
     client.shut_down();
 }
@@ -195,7 +187,7 @@ fn what_a_turn_stands_on_is_replaced_after_it_and_nobody_misses_an_event() {
         client.request("session/get", json!({ "sessionId": "s" }))["session"]["status"],
         "running"
     );
-    assert_eq!(tools(&mut client).len(), 5);
+    assert_eq!(tools(&mut client).len(), 9);
     mock.release();
     assert_eq!(client.result(reloading)["ok"], true);
     client.event("s", "the turn's end", |event| event["type"] == "turn/end");
@@ -245,7 +237,7 @@ fn a_server_that_began_with_a_broken_file_says_what_is_wrong_until_it_is_mended(
     assert_eq!((&problem["line"], &problem["severity"]), (&json!(2), &json!("error")), "{problem}");
     put(&world, WITHOUT_GREP);
     client.session("s");
-    assert_eq!(tools(&mut client), ["deliberate", "glob", "read", "subagent"]);
+    assert_eq!(tools(&mut client), all_but(&["grep"]));
     client.shut_down();
 }
 

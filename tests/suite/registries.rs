@@ -346,6 +346,9 @@ async fn every_row_takes_exactly_its_entries_out_of_every_registry_and_brings_th
             // It is not offered while nobody starts what it asks for.
             left.remove("tool subagent");
         }
+        if down.contains("subagent-fork") {
+            left.remove("tool subagent_fork");
+        }
         let is_needed = |row: &&Row| {
             row.id.starts_with("subagent-") && row.id != "subagent-mid-fork-current-turn-in-process"
         };

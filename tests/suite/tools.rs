@@ -66,7 +66,7 @@ prompt Try everything.
                 call    read missing.txt
                 call    read
                 call    glob *
-                error   UNKNOWN_TOOL Error: there is no tool named `nope`; the tools are: `deliberate`, `glob`, `grep`, `read`, `subagent`
+                error   UNKNOWN_TOOL Error: there is no tool named `nope`; the tools are: `deliberate`, `glob`, `grep`, `interrupt_agent`, `list_agents`, `read`, `send_message`, `subagent`, `subagent_fork`
                 error   INVALID_ARGS Error: invalid arguments: not valid JSON: EOF while parsing a value at line 1 column 22
                 error   INVALID_ARGS Error: invalid arguments: expected a JSON object
                 error   INVALID_ARGS Error: invalid arguments: unknown field `path`, expected one of `file_path`, `offset`, `limit`
@@ -203,7 +203,20 @@ fn an_unknown_tool_is_answered_with_the_known_ones() {
         .iter()
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["deliberate", "glob", "grep", "read", "subagent"]);
+    assert_eq!(
+        names,
+        [
+            "deliberate",
+            "glob",
+            "grep",
+            "interrupt_agent",
+            "list_agents",
+            "read",
+            "send_message",
+            "subagent",
+            "subagent_fork"
+        ]
+    );
 }
 
 #[test]

@@ -17,6 +17,7 @@ use dsh_protocol::params::session::Delivery;
 use dsh_protocol::session::SessionStatus;
 use dsh_protocol::subagent::{StopReason, SubagentFinished, SubagentStarted};
 use dsh_protocol::turn::AbortReason;
+use dsh_session::store::BoxFuture;
 
 use crate::agent::{Agent, Cancel, CommandError, Prompt};
 use crate::agents::Agents;
@@ -265,7 +266,7 @@ impl Background {
         Err(Refused::from(CommandError::Closed))
     }
 
-    /// Stops what a child does now. What waits in it stays.
+    /// Stops what a child does now, and what its own children do. What waits in them stays.
     pub async fn interrupt(
         &self,
         parent: &SessionId,
@@ -280,11 +281,27 @@ impl Background {
                 Err(problem) => Err(problem.into()),
             };
         };
-        let cancel = Cancel { turn: None, keep_queue: true, reason: AbortReason::Parent };
-        let cancelled = agent.cancel(cancel).await?;
+        let was_running = self.stop(&agent).await?;
         let waiting =
             agent.log().read(|fold| fold.inbox.next_turn.len() + fold.inbox.next_step.len());
-        Ok(Interrupted { was_running: cancelled.cancelled, waiting })
+        Ok(Interrupted { was_running, waiting })
+    }
+
+    /// Stops an agent and those below it; tells whether anything was at work.
+    fn stop<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, Result<bool, Refused>> {
+        Box::pin(async move {
+            let below: Vec<SessionId> = agent.log().read(|fold| {
+                fold.activations.open().iter().map(|open| open.child.clone()).collect()
+            });
+            let cancel = Cancel { turn: None, keep_queue: true, reason: AbortReason::Parent };
+            let mut was_running = agent.cancel(cancel).await?.cancelled;
+            for child in below {
+                if let Some(child) = self.agents.live(&child) {
+                    was_running |= self.stop(&child).await?;
+                }
+            }
+            Ok(was_running)
+        })
     }
 
     /// Waits until the work has come out, tells the parent, and lets the child go.

@@ -114,10 +114,10 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
         let config: Config = read_config(config)?;
         let background =
             if config.enable_run_in_background { context.optional(&BACKGROUND)? } else { None };
-        let knows = context.get(&SUBAGENTS)?.provider(&config.provider);
-        let knows = knows.is_some_and(|it| it.capabilities().inherits_parent_context);
+        let definition = |knows| definition(&config.tool_name, knows, background.is_some());
         let tool = Subagent {
-            definition: definition(&config.tool_name, knows, background.is_some()),
+            fresh: definition(false),
+            knowing: definition(true),
             background,
             subagents: context.get(&SUBAGENTS)?,
             config,
@@ -165,7 +165,9 @@ fn definition(name: &str, knows: bool, may_run_in_background: bool) -> ToolDefin
 }
 
 struct Subagent {
-    definition: ToolDefinition,
+    /// What it is while its subagents know nothing, and while they know what the session holds: the provider says.
+    fresh: ToolDefinition,
+    knowing: ToolDefinition,
     subagents: Arc<Subagents>,
     background: Option<Arc<Background>>,
     config: Config,
@@ -181,7 +183,9 @@ struct Input {
 
 impl Tool for Subagent {
     fn definition(&self) -> &ToolDefinition {
-        &self.definition
+        let provider = self.subagents.provider(&self.config.provider);
+        let knows = provider.is_some_and(|it| it.capabilities().inherits_parent_context);
+        if knows { &self.knowing } else { &self.fresh }
     }
 
     fn kind(&self) -> ToolKind {

@@ -60,6 +60,7 @@ fn rows_that_wait_for_one_that_is_disabled_are_warnings() {
             bundle dsh-base: warning: session-search: waits for sessionStore
             bundle dsh-base: warning: subagent-spawn: waits for agents
             bundle dsh-base: warning: subagent-fork: waits for agents
+            bundle dsh-base: warning: tool-subagent-controls: waits for agents, sessions
             bundle dsh-deliberation: warning: subagent-mid-fork-step-family-in-process: waits for agents
             bundle dsh-deliberation: warning: subagent-mid-fork-current-turn-in-process: waits for agents
             bundle dsh-deliberation: warning: tool-deliberation: waits for agents, sessions

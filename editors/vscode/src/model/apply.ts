@@ -141,6 +141,8 @@ const folds: Folds = {
   "llm/request": nothing,
   "llm/retry-started": nothing,
   "subagent/descriptor": nothing,
+  "subagent/activated": nothing,
+  "subagent/settled": nothing,
   // Reviews have no rows.
   "review/claimed": nothing,
   "review/child": nothing,
