@@ -34,7 +34,9 @@ fn title_model_and_queue_survive_the_process() {
     let listed = second.request("session/list", json!({}))["sessions"][0].clone();
     assert_eq!((&listed["live"], &listed["status"]), (&json!(false), &json!("parked")));
     assert_eq!(listed["title"], "My title");
-    let after = second.request("session/get", json!({ "sessionId": "s" }));
+    let mut after = second.request("session/get", json!({ "sessionId": "s" }));
+    assert_eq!(after["session"]["live"], false, "nobody had to load it");
+    after["session"]["live"] = json!(true);
     assert_eq!(after, before, "summary, tokens and queue");
     assert_eq!(after["queue"], json!({ "nextStep": [note], "nextTurn": waiting }));
     let (provider, name) = model.split_once('/').unwrap();

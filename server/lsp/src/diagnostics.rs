@@ -9,7 +9,7 @@ use std::time::Duration;
 use dsh_kernel::registration::Registration;
 use dsh_protocol::event::Event;
 use dsh_protocol::ids::SessionId;
-use dsh_protocol::notifications::Notification;
+use dsh_protocol::notifications::{Notification, SessionChanged};
 use dsh_protocol::review::ReviewItemState;
 use dsh_rpc::Server;
 use dsh_rpc::outbox::Outbox;
@@ -61,6 +61,8 @@ enum Change {
         origin: Origin,
         state: ReviewItemState,
     },
+    /// A session was deleted.
+    Deleted(SessionId),
     /// A file may have another text.
     Touched(PathBuf),
     /// A folder is not open any more.
@@ -161,6 +163,7 @@ impl Diagnostics {
                 }
             },
             Change::Touched(path) => self.look_again(path).await,
+            Change::Deleted(session) => self.remove(|shown| shown.finding.session == session),
             Change::FolderClosed => {
                 let open = self.server.runtime.open_folders();
                 self.remove(|shown| !open.contains(&shown.folder))
@@ -291,6 +294,9 @@ async fn show(
 
 impl Listener for Diagnostics {
     fn notice(&self, notice: &Notification) {
+        if let Notification::SessionChanged(SessionChanged::Removed { removed }) = notice {
+            return self.tell(Change::Deleted(removed.clone()));
+        }
         let found = findings::of(notice);
         if !found.is_empty() {
             self.tell(Change::Found(found));

@@ -64,6 +64,6 @@ fn rows_that_wait_for_one_that_is_disabled_are_warnings() {
             bundle dsh-deliberation: warning: subagent-mid-fork-step-family-in-process: waits for agents
             bundle dsh-deliberation: warning: subagent-mid-fork-current-turn-in-process: waits for agents
             bundle dsh-deliberation: warning: tool-deliberation: waits for agents, sessions
-            0 errors, 8 warnings"#]],
+            0 errors, 9 warnings"#]],
     );
 }

@@ -82,11 +82,14 @@ fn forget(live: &mut Live, id: &SessionId, agent: &Agent) {
     }
 }
 
-/// Whether nobody holds the session but this list, and `others`, and nothing of it runs or waits.
+/// Whether nobody holds the session but this list, and `others`, and nothing of it runs or waits: an agent in the
+/// background wakes the one that gave it its work.
 fn is_unused(loaded: &Loaded, others: usize) -> bool {
     let Some(agent) = loaded.agent() else { return false };
     Arc::strong_count(&loaded.cell) == 1
         && agent.handles() == 1 + others
         && agent.status() == SessionStatus::Idle
-        && agent.log().read(|fold| fold.inbox.is_empty() && fold.open_turn.is_none())
+        && agent
+            .log()
+            .read(|fold| fold.inbox.is_empty() && fold.open_turn.is_none() && !fold.has_open_work())
 }

@@ -82,3 +82,10 @@ fn what_is_in_a_folder_that_is_closed_goes() {
     client.notify("workspace/didChangeWorkspaceFolders", change(&[&folder], &[]));
     assert_eq!(lines(&pushed(&client, &world, |all| all.len() == 2)), [1, 3]);
 }
+
+#[test]
+fn what_was_found_in_a_session_that_is_deleted_goes() {
+    let (world, _mock, mut client) = found();
+    client.request("session/delete", json!({ "sessionId": "s" }));
+    pushed(&client, &world, <[Value]>::is_empty);
+}
