@@ -2,7 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { basename } from "node:path";
 import * as vscode from "vscode";
-import type { ContentBlock, ModelId, SessionId, SessionNewParams } from "#protocol";
+import type { ContentBlock, Methods, ModelId, SessionId, SessionNewParams } from "#protocol";
+import { AutoReview } from "./client/auto_review.ts";
 import { isCommand } from "./client/commands.ts";
 import { Conversation } from "./client/conversation.ts";
 import { describe, type Rpc } from "./client/rpc.ts";
@@ -22,6 +23,7 @@ export class Chat implements vscode.Disposable {
   readonly panel: Panel;
   readonly server: Server;
   readonly conversation: Conversation;
+  readonly autoReview = new AutoReview(() => this.showChat());
   /** The server that runs now. */
   rpc: Rpc | undefined;
   private state: ServerState = { kind: "starting" };
@@ -63,7 +65,10 @@ export class Chat implements vscode.Disposable {
         this.rpc = undefined;
         this.conversation.disconnect();
       },
-      notification: (notification) => this.conversation.receive(notification),
+      notification: (notification) => {
+        if (notification.method === "config/changed") void this.readAutoReview();
+        else this.conversation.receive(notification);
+      },
     });
   }
 
@@ -99,6 +104,11 @@ export class Chat implements vscode.Disposable {
     const { info } = this.conversation;
     if (info) return vscode.Uri.parse(info.workspace, true).fsPath;
     return this.nextFolder()?.uri.fsPath;
+  }
+
+  /** The folder that the next session will be about, as the server names it. */
+  workspace(): string | undefined {
+    return this.nextFolder()?.uri.toString();
   }
 
   /** The person's own choice of a model for new sessions, if there is one. */
@@ -151,14 +161,27 @@ export class Chat implements vscode.Disposable {
         return;
       case "cancelRound": {
         const { roundId, label } = message;
-        void tellFailure(async () => {
-          await this.rpc?.request("deliberate/cancel", { roundId, ...(label !== undefined && { label }) });
-        });
+        void this.ask("deliberate/cancel", { roundId, ...(label !== undefined && { label }) });
+        return;
+      }
+      case "cancelReview":
+        void this.ask("session/cancel", { sessionId: message.childSessionId });
+        return;
+      case "setItem": {
+        const { reviewId, index, state } = message;
+        void this.ask("review/setItem", { reviewId, index, state });
         return;
       }
       case "act":
         this.act(message.action);
     }
+  }
+
+  /** Asks the server for something whose effect comes with events. */
+  private async ask<Name extends keyof Methods>(method: Name, params: Methods[Name]["params"]): Promise<void> {
+    await tellFailure(async () => {
+      await this.rpc?.request(method, params);
+    });
   }
 
   private async prompt(text: string): Promise<void> {
@@ -180,14 +203,14 @@ export class Chat implements vscode.Disposable {
   private async run(line: string): Promise<void> {
     try {
       await this.conversation.home();
-      await this.conversation.run(line, this.nextFolder()?.uri.toString());
+      await this.conversation.run(line, this.workspace());
     } catch (error) {
       this.panel.send({ type: "refused", text: line, reason: describe(error) });
     }
   }
 
   private fresh(): SessionNewParams {
-    const workspace = this.nextFolder()?.uri.toString();
+    const workspace = this.workspace();
     const model = this.chosenModel();
     return { ...(workspace !== undefined && { workspace }), ...(model !== undefined && { model }) };
   }
@@ -197,10 +220,16 @@ export class Chat implements vscode.Disposable {
     const refuse = (error: unknown): void => this.panel.send({ type: "refused", text: "", reason: describe(error) });
     await this.conversation.connect(rpc).catch(refuse);
     await this.readDefaultModel(rpc).catch(refuse);
+    await this.readAutoReview();
+  }
+
+  /** A value that is not known is not shown: a server that cannot tell it says nothing else of it either. */
+  private async readAutoReview(): Promise<void> {
+    if (this.rpc) await this.autoReview.read(this.rpc, this.workspace()).catch(() => undefined);
   }
 
   private async readDefaultModel(rpc: Rpc): Promise<void> {
-    const workspace = this.nextFolder()?.uri.toString();
+    const workspace = this.workspace();
     if (workspace === undefined) return;
     const { models } = await rpc.request("model/list", { workspace });
     this.defaultModel = models.find((model) => model.default);
@@ -214,7 +243,8 @@ export class Chat implements vscode.Disposable {
   }
 
   private showAll(): void {
-    this.panel.send({ type: "show", model: this.conversation.model, chat: this.chatState(), live: this.liveNow() });
+    const { model, generation } = this.conversation;
+    this.panel.send({ type: "show", model, generation, chat: this.chatState(), live: this.liveNow() });
   }
 
   /** What runs, with times that count from when they are sent: the view has a clock of its own. */
@@ -238,6 +268,7 @@ export class Chat implements vscode.Disposable {
       server: this.state,
       ...(folder !== undefined && { folder, hasOtherFolders: folders.length > 1 }),
       ...(name !== undefined && { model: { name, isOffline: name.startsWith("offline/") } }),
+      ...(this.autoReview.isOn !== undefined && { isAutoReview: this.autoReview.isOn }),
       ...(isChild && { child: { title: info?.title ?? "" } }),
       ...(this.attachment && { attachment: this.attachment }),
     };

@@ -120,6 +120,26 @@ test("a round runs if it began while the server looked on, or if the server spea
   assert.deepEqual(rounds(), []);
 });
 
+test("a review runs from its claim to its settlement, is told before its row and ended after it, and ends with the server", async () => {
+  const told: string[] = [];
+  const reviews = (): string => conversation.live.reviews.map(({ reviewId, at }) => `${reviewId} ${at}`).join();
+  const nothing = (): void => {};
+  const conversation: Conversation = new Conversation({ event: ({ type }) => told.push(type), lagged: nothing, replaced: nothing, info: nothing, live: () => told.push(`live ${reviews()}`), ran: nothing }, () => "id");
+  const { rpc } = start();
+  await conversation.connect(rpc());
+  await conversation.open("s");
+  const event = (type: string, seq: number, reviewId: string): void =>
+    conversation.receive({ method: "session/event", params: { sessionId: "s", event: { type, seq, time: 7, data: { reviewId } } as unknown as Event } });
+  event("review/claimed", 0, "old");
+  assert.deepEqual(told, ["review/claimed"]);
+  conversation.receive({ method: "session/caughtUp", params: { sessionId: "s", seq: 0 } });
+  event("review/released", 1, "old");
+  event("review/claimed", 2, "new");
+  assert.deepEqual(told.slice(1), ["live old 7", "review/released", "live ", "live new 7", "review/claimed"]);
+  conversation.disconnect();
+  assert.equal(reviews(), "");
+});
+
 test("the way back from a child's session leads to where its parent was, and reads on from there", async () => {
   const { conversation, calls, rpc, event } = start();
   await conversation.connect(rpc());

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { Event } from "#protocol";
 import { apply, noteCommand, noteLag, rewind } from "../src/model/apply.ts";
 import { emptyModel, type Model } from "../src/model/items.ts";
-import { emptyLive, endChild, endRound, noteBranch, noteChild, noteRound, timesAt, toClock } from "../src/model/live.ts";
+import { emptyLive, endChild, endRound, noteBranch, noteChild, noteReview, noteRound, timesAt, toClock } from "../src/model/live.ts";
 import { transcript } from "../src/model/transcript.ts";
 
 const fixtures = join(__dirname, "../../../../protocol/fixtures");
@@ -155,6 +155,62 @@ test("the checked citations stand under their answer", () => {
   const [answer, checked] = items.slice(at - 1, at + 1);
   assert.equal(answer?.type, "assistant/message");
   assert.ok(checked?.type === "evidence/checked" && checked.checked === 6 && checked.failures.length === 5);
+  assert.deepEqual(checked.states, ["open", "open", "open", "open", "dismissed"]);
+});
+
+test("a review is one item, and the answer that it looks at is a draft until it has come out", () => {
+  const stream = events("review");
+  const until = (seq: number) => {
+    const { items } = fold(stream.slice(0, seq + 1));
+    const reviews = items.flatMap((item) => (item.type === "review/claimed" ? [`${item.reviewId} ${item.childSessionId ?? "-"} ${item.outcome?.status ?? "runs"}`] : []));
+    const drafts = items.flatMap((item) => (item.type === "assistant/message" && item.isDraft ? [item.text] : []));
+    return [reviews, drafts];
+  };
+  const [first, second] = ["Only src/main.rs calls it.", "Two places call it: src/main.rs:4 and tests/parser.rs:12."];
+  assert.deepEqual(until(20), [["v0 - runs"], [first]]);
+  assert.deepEqual(until(21), [["v0 - released"], []]);
+  assert.deepEqual(until(23), [["v0 - released", "v1 v1 runs"], [first]]);
+  assert.deepEqual(until(24), [["v0 - released", "v1 v1 update"], []]);
+  assert.deepEqual(until(38), [["v0 - released", "v1 v1 update", "v2 v2 runs"], [second]]);
+  assert.deepEqual(until(39), [["v0 - released", "v1 v1 update", "v2 v2 failed"], []]);
+});
+
+test("two reviews of one answer leave it a draft until both have come out", () => {
+  const stream = events("review").slice(0, 21);
+  const model = fold(stream);
+  const isDraft = () => model.items.some((item) => item.type === "assistant/message" && item.isDraft);
+  const next = (type: string, data: object): void => apply(model, { type, seq: model.lastSeq + 1, time: 0, data: { turn: 1, ...data } } as unknown as Event);
+  next("review/claimed", { reviewId: "w", by: "user", configHash: "", draftSeq: 18 });
+  next("review/settled", { reviewId: "v0", status: "no_update", published: false });
+  assert.equal(isDraft(), true);
+  next("review/settled", { reviewId: "w", status: "cancelled", published: false });
+  assert.equal(isDraft(), false);
+});
+
+test("what a person says of a finding stays when the step fails that was to take the review in", () => {
+  const model = fold(events("review"));
+  const states = () => model.items.flatMap((item) => (item.type === "review/claimed" && item.outcome?.status === "update" ? [item.outcome.reason, ...item.outcome.items.map(({ state }) => state)] : []));
+  const settled = events("review").find(({ type }) => type === "review/settled");
+  assert.deepEqual(states(), [undefined, "accepted"]);
+  apply(model, { ...settled, seq: model.lastSeq + 1, data: { ...settled?.data, reason: "notice-step-failed" } } as Event);
+  assert.deepEqual(states(), ["notice-step-failed", "accepted"]);
+  apply(model, { type: "review/item", seq: model.lastSeq + 1, time: 0, data: { reviewId: "v1", index: 7, state: "dismissed" } } as Event);
+  assert.deepEqual(states(), ["notice-step-failed", "accepted"]);
+});
+
+test("what a plugin says in one line of its message is known", () => {
+  const summaries = fold(events("review")).items.flatMap((item) => (item.type === "user/message" ? [item.summary] : []));
+  assert.deepEqual(summaries, [undefined, "masked review checkpoint · update · 1 items"]);
+});
+
+test("a review runs from its claim until it came out, and its time passes by each clock", () => {
+  const live = emptyLive();
+  const told = events("review").map((event) => noteReview(live, event) && live.reviews.map(({ reviewId }) => reviewId)).filter(Boolean);
+  assert.deepEqual(told, [["v0"], [], ["v1"], [], ["v2"], []]);
+  noteReview(live, { type: "review/claimed", seq: 1, time: 1_000, data: { reviewId: "r" } } as Event);
+  assert.deepEqual(toClock(live, 4_000, 50).reviews, [{ reviewId: "r", at: -2_950 }]);
+  // Clocks of two machines may differ: nothing begins in the future.
+  assert.deepEqual(toClock(live, 900, 50).reviews, [{ reviewId: "r", at: 50 }]);
 });
 
 test("what runs is known until it is over, and its time passes by each clock", () => {

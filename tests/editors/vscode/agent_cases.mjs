@@ -31,12 +31,21 @@ export const AGENT_CASES = {
     await chat.shots("evidence");
   },
 
+  async "a citation that does not hold is dismissed where the line is now, and so it is in the chat"(chat) {
+    await chat.have("local/mock", "wrong places");
+    const failure = chat.frame.locator(".failure", { hasText: "stands at" });
+    await failure.locator(".citation", { hasText: "src/shape.rs:9" }).click();
+    await until("line 9", async () => (await chat.cursor()).includes("Ln 9,") && (await chat.activeTab()).includes("shape.rs"));
+    await chat.dismissAt("pub fn area");
+    await failure.locator(".state", { hasText: "dismissed" }).waitFor();
+    assert.equal(await chat.frame.locator(".failure .state").count(), 1);
+  },
+
   async "a round shows its branches while they run, each can be read and stopped, and shows what they found"(chat) {
     await chat.use("local/mock");
     await chat.ask("who are you?");
     await chat.settled();
-    await chat.frame.locator("button[aria-label^=Deliberate]").click();
-    await chat.deliberate("Is 3.14 precise enough, slowly?");
+    await chat.deliberate("Is 3.14 precise enough, slowly?", () => chat.frame.locator("button[aria-label^=Deliberate]").click());
     await chat.branch("alternative").locator(".outcome", { hasText: "2 findings" }).or(chat.branch("alternative").locator(".outcome", { hasText: "came out" })).waitFor();
     await chat.branch("audit").locator(".doing", { hasText: "Search" }).waitFor();
     await until("both to wait", () => chat.model.waiting() === 2);
@@ -67,6 +76,7 @@ export const AGENT_CASES = {
   },
 
   async "a child's session is read in place of its parent's, with a way back, also after the window was loaded again"(chat) {
+    if ((await chat.frame.locator(".deliberation").count()) !== 1) await aRound(chat);
     const before = await chat.rows();
     const top = (to) => chat.frame.evaluate((wanted) => {
       const scroller = document.querySelector(".scroller");
@@ -95,7 +105,7 @@ export const AGENT_CASES = {
   },
 
   async "a round as a whole is stopped"(chat) {
-    await chat.command("dsh-ls: Deliberate");
+    await chat.have("local/mock", "who are you?");
     await chat.deliberate("And now, slowly?");
     await until("both to wait", () => chat.model.waiting() === 2);
     await chat.frame.locator(".deliberation").last().locator("button[aria-label='Stop the round']").click();
@@ -105,17 +115,15 @@ export const AGENT_CASES = {
   },
 
   async "a round whose server was killed is not shown as running"(chat) {
-    await chat.command("dsh-ls: Deliberate");
+    await chat.have("local/mock", "who are you?");
     await chat.deliberate("And then, slowly?");
     await until("both to wait", () => chat.model.waiting() === 2);
     chat.kill();
-    await chat.frame.locator(".round-head .outcome", { hasText: "not running" }).waitFor();
-    assert.equal(await chat.branch("audit").locator(".outcome").innerText(), "no outcome");
+    await chat.frame.locator(".deliberation").last().locator(".round-head .outcome", { hasText: "not running" }).waitFor();
+    await until("a branch without an outcome", async () => (await chat.branch("audit").locator(".outcome").innerText()) === "no outcome");
     assert.equal(await chat.frame.locator(".deliberation button[aria-label^=Stop]:visible").count(), 0);
     chat.model.release();
-    const toast = chat.page.locator(".notification-toast").first();
-    await toast.hover();
-    await toast.locator(".codicon-notifications-clear").click();
+    await chat.clearToasts();
   },
 
   async "a round that the model asked for stands under its call, and the answer goes on after it"(chat) {
@@ -206,15 +214,23 @@ export const AGENT_CASES = {
   async "a round works offline"(chat) {
     await chat.use("offline/retrieval");
     await chat.command("dsh-ls: Deliberate");
-    const toast = chat.page.locator(".notification-toast", { hasText: "no answer yet" });
-    await toast.hover();
-    await toast.locator(".codicon-notifications-clear").click();
+    await chat.clearToasts("no answer yet");
     await chat.ask(QUESTION);
     await chat.settled();
-    await chat.command("dsh-ls: Deliberate");
     await chat.deliberate("Is Circle the right name?");
     await chat.cameOut();
     assert.deepEqual(await chat.texts(".branch-name"), ["alternative", "audit", "review"]);
     assert.equal(await chat.frame.locator(".branch .child-link").count(), 3);
   },
 };
+
+/** A session with a round that came out, of which somebody stopped a branch. */
+async function aRound(chat) {
+  await chat.have("local/mock", "who are you?");
+  await chat.deliberate("Is 3.14 precise enough, slowly?");
+  await until("both to wait", () => chat.model.waiting() === 2);
+  await chat.branch("review").locator("button[aria-label='Stop review']").click();
+  await chat.branch("review").locator(".outcome", { hasText: "stopped" }).waitFor();
+  chat.model.release();
+  await chat.cameOut();
+}

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { AGENT_CASES } from "./agent_cases.mjs";
 import { QUESTION } from "./chat_page.mjs";
 import { until } from "./host.mjs";
+import { REVIEW_CASES } from "./review_cases.mjs";
 
 export const CASES = {
   async "the chat opens with hints, the model and the offline badge"(chat) {
@@ -26,11 +27,13 @@ export const CASES = {
   },
 
   async "a row of a tool opens and shows its result"(chat) {
+    await chat.have("offline/retrieval", QUESTION);
     await chat.frame.locator(".tool summary", { hasText: "Search" }).first().click();
     await chat.frame.locator(".tool[open] .row .citation", { hasText: "src/main.rs:6" }).waitFor();
   },
 
   async "a click on a citation opens the file at its line"(chat) {
+    await chat.have("offline/retrieval", QUESTION);
     await chat.frame.locator(".answer .citation", { hasText: "src/shape.rs:8" }).first().click();
     await until("line 8", async () => (await chat.cursor()).includes("Ln 8,") && (await chat.activeTab()).includes("shape.rs"));
     assert.deepEqual(await chat.isCut(), []);
@@ -38,6 +41,8 @@ export const CASES = {
   },
 
   async "the selection becomes what the question is about"(chat) {
+    await chat.have("offline/retrieval", QUESTION);
+    await chat.openFile("shape.rs");
     await chat.page.locator(".editor-instance .monaco-editor .view-lines").first().click();
     await chat.page.keyboard.press("Control+a");
     await chat.command("dsh-ls: Ask About the Selection");
@@ -51,6 +56,7 @@ export const CASES = {
   },
 
   async "the transcript and what was typed are there again after the view was closed and after the window was loaded again"(chat) {
+    await chat.have("offline/retrieval", QUESTION);
     const before = await chat.rows();
     await chat.frame.locator("textarea").fill("half a question");
     await chat.closeAndOpen();
@@ -69,9 +75,14 @@ export const CASES = {
     await chat.shot("models");
     await chat.nameModel("local/mock");
     await chat.frame.locator(".badge").waitFor({ state: "hidden" });
+    await chat.use("offline/retrieval");
   },
 
   async "the session that is open goes on with the chosen model, and back"(chat) {
+    await chat.have("offline/retrieval", QUESTION);
+    const sessions = chat.logs().length;
+    await chat.frame.locator(".model").click();
+    await chat.nameModel("local/mock");
     await chat.see("From here on: local/mock");
     await chat.ask("who are you?");
     await chat.see("I heard: who are you?");
@@ -82,7 +93,7 @@ export const CASES = {
     await chat.see("From here on: offline/retrieval");
     const models = chat.events().flatMap(({ type, data }) => (type === "session/model" ? [data.model] : []));
     assert.deepEqual(models.slice(-2), ["mock", "retrieval"]);
-    assert.equal(chat.logs().length, 1);
+    assert.equal(chat.logs().length, sessions);
   },
 
   async "an answer grows while it is written, and is stopped with a button"(chat) {
@@ -110,7 +121,10 @@ export const CASES = {
     await chat.page.keyboard.press("Tab");
     assert.equal(await focus(), "Model: local/mock");
     await chat.page.keyboard.press("Tab");
+    assert.equal(await focus(), "Review answers automatically");
+    await chat.page.keyboard.press("Tab");
     assert.equal(await focus(), "Send");
+    await chat.page.keyboard.press("Shift+Tab");
     await chat.page.keyboard.press("Shift+Tab");
     await chat.page.keyboard.press("Shift+Tab");
     assert.equal(await focus(), "Question");
@@ -201,14 +215,11 @@ export const CASES = {
   },
 
   async "a citation that leads outside, through a link or nowhere is refused in words"(chat) {
+    await chat.have("local/mock", "hostile");
     const tab = await chat.activeTab();
     for (const [citation, words] of [["../outside.txt:1", /outside the folder/], ["/etc/hostname:1", /outside the folder/], ["link.txt:1", /outside the folder/], ["src/missing.rs:3", /is not there/]]) {
       await chat.frame.locator(".answer .citation", { hasText: citation }).first().click();
-      const toast = chat.page.locator(".notification-toast", { hasText: words });
-      await toast.first().waitFor();
-      await toast.first().hover();
-      await toast.first().locator(".codicon-notifications-clear").click();
-      await toast.first().waitFor({ state: "detached" });
+      await chat.clearToasts(words);
     }
     assert.equal(await chat.activeTab(), tab);
   },
@@ -239,7 +250,11 @@ export const CASES = {
 
   ...AGENT_CASES,
 
+  ...REVIEW_CASES,
+
   async "an earlier session is listed by its first question and goes on"(chat) {
+    await chat.have("offline/retrieval", QUESTION);
+    await chat.newSession();
     await chat.command("dsh-ls: Earlier Sessions");
     await chat.page.locator(".quick-input-list .monaco-list-row", { hasText: QUESTION }).first().click();
     await chat.see("Circle is defined here");

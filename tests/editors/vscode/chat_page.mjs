@@ -26,12 +26,13 @@ export class ChatPage {
     Object.assign(this, { host, parts, dshLs, page: host.page, context: host.page.context(), asked: 0 });
   }
 
-  /** Opens the editor and, in it, the chat. */
+  /** Opens the editor and, in it, the chat, which takes the focus when it is there. */
   async open(path = "") {
     await this.page.goto(this.host.url + path);
     await this.page.waitForSelector(".monaco-workbench .activitybar", { timeout: 60_000 });
     await this.command("dsh-ls: Open the Chat");
     await this.find();
+    await until("the cursor in the chat, if one can type there", async () => (await this.isFocused()) || this.frame.locator("textarea").isDisabled());
   }
 
   /** Finds the chat's frame, which is another one after each reload. */
@@ -94,14 +95,25 @@ export class ChatPage {
     });
   }
 
-  /** Deliberates about the last answer: the box for the question comes with the last one in it. */
-  async deliberate(goal) {
+  /** Deliberates about the last answer, by the command or another way to it. The box for the question comes with the last one in it. */
+  async deliberate(goal, begin = () => this.command("dsh-ls: Deliberate")) {
     const rounds = await this.frame.locator(".deliberation").count();
-    const input = this.page.locator(".quick-input-widget input[type=text]");
-    await until("the box for what is to be decided", async () => /\S/.test(await input.inputValue({ timeout: 500 }).catch(() => "")));
+    await begin();
+    // The list of commands is the same element, and may still be there with what was typed into it.
+    const input = this.page.locator(".quick-input-widget", { hasText: "The question to decide" }).locator("input[type=text]");
     await input.fill(goal);
-    await this.page.keyboard.press("Enter");
+    await input.press("Enter");
     await this.frame.locator(".deliberation").nth(rounds).waitFor();
+  }
+
+  /** Has a session with a model in which `question` is answered: the one that is shown, else a new one. */
+  async have(model, question) {
+    const isModel = (await this.frame.locator(".model", { hasText: model }).count()) > 0;
+    const isIdle = (await this.frame.locator(".composer .stop").count()) === 0 && (await this.frame.locator("textarea").isVisible());
+    if (isModel && isIdle && (await this.texts(".question")).includes(question)) return;
+    await this.use(model);
+    await this.ask(question);
+    await this.settled();
   }
 
   /** A branch of the last round. */
@@ -125,6 +137,24 @@ export class ChatPage {
     );
   }
 
+  /** After a case that failed: what it left open is closed, so that the next one begins as if it had passed. */
+  async recover() {
+    this.model.release();
+    this.host.set({});
+    await this.page.goto("about:blank");
+    await this.open();
+    await this.newSession();
+  }
+
+  /** Takes the notifications away that match. */
+  async clearToasts(text = /./) {
+    const toast = this.page.locator(".notification-toast", { hasText: text }).first();
+    await toast.waitFor();
+    await toast.hover();
+    await toast.locator(".codicon-notifications-clear").click();
+    await toast.waitFor({ state: "detached" });
+  }
+
   /** Leaves the session, if there is one. */
   async newSession() {
     await this.command("dsh-ls: New Session");
@@ -135,7 +165,11 @@ export class ChatPage {
 
   /** Waits until a person can type a question. */
   async focused() {
-    await until("the cursor in the chat", () => this.frame.evaluate(() => document.hasFocus() && document.activeElement?.tagName === "TEXTAREA"));
+    await until("the cursor in the chat", () => this.isFocused());
+  }
+
+  isFocused() {
+    return this.frame.evaluate(() => document.hasFocus() && document.activeElement?.tagName === "TEXTAREA");
   }
 
   /** Begins a session with a model that is chosen by its name. */
@@ -178,6 +212,16 @@ export class ChatPage {
     return (await this.page.locator(".tabs-container .tab.active").first().textContent({ timeout: 500 }).catch(() => "")) ?? "";
   }
 
+  /** In the editor: dismisses what is found in the line that has `text`, from the list of what can be done there. */
+  async dismissAt(text) {
+    const action = this.page.locator(".action-widget .monaco-list-row", { hasText: "Dismiss" }).first();
+    await until("the list of what can be done", async () => {
+      await this.page.locator(".editor-instance .monaco-editor .view-line", { hasText: text }).click();
+      await this.page.keyboard.press("Control+.");
+      return action.click({ timeout: 2_000 }).then(() => true, () => false);
+    });
+  }
+
   /** The servers of this editor. */
   servers() {
     const ours = processesWith(`${this.host.place}/home`);
@@ -205,7 +249,7 @@ export class ChatPage {
   async isCut() {
     return this.frame.evaluate(() => {
       const wide = [document.scrollingElement, document.querySelector(".scroller")].filter((each) => each.scrollWidth > each.clientWidth);
-      const out = [...document.querySelectorAll("button, .question, .answer, .tool, .note, .deliberation, .branch, .finding, .evidence, .markdown > *")].filter((each) => each.getBoundingClientRect().right > innerWidth + 1);
+      const out = [...document.querySelectorAll("button, .question, .answer, .tool, .note, .card, .branch, .finding, .evidence, .quiet-line, .markdown > *")].filter((each) => each.getBoundingClientRect().right > innerWidth + 1);
       return [...wide, ...out].map((each) => `${each.tagName}.${each.className} ${each.textContent.slice(0, 40)}`);
     });
   }
@@ -231,7 +275,7 @@ export class ChatPage {
 
   async shot(name) {
     if (!this.pictures) return;
-    await this.page.mouse.move(700, 500);
+    await this.page.mouse.move(200, 18);
     await until("no hint of a button", async () => (await this.page.locator(".monaco-hover:visible").count()) === 0);
     const path = join(this.pictures, `vscode-${name}.png`);
     await this.page.screenshot({ path, animations: "disabled" });

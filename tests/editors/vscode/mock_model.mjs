@@ -1,7 +1,8 @@
 /**
  * A model's server on this machine. What it does is said by the question: `drip COUNT PERSECOND`, `hostile`, `places`, `fail`,
- * `showcase`, `wrong places`, `ask a subagent`, `ask two subagents`, `ask for a round`. As a branch of a round it does what its role is for; those of a
- * question with `slowly`, and subagents, wait for `release()`.
+ * `showcase`, `wrong places`, `look into it`, `ask a subagent`, `ask two subagents`, `ask for a round`. As a branch of a round and as a
+ * reviewer it does what its role is for; those of a question with `slowly`, and subagents, wait for `release()`. A reviewer of `flawless`
+ * finds nothing, and one of `forgotten` hands nothing in; of `is NAME right` the name is in what it finds.
  */
 import { createServer } from "node:http";
 
@@ -44,11 +45,24 @@ const PACKETS = {
   ],
 };
 
+/** What a reviewer of a turn finds. */
+const findings = (name) => [
+  { kind: "possible_error", certainty: "certain", content: `\`${name}\` takes \`3.14\` for π: every area is 0.05 % too small.`, refs: [{ path: "src/shape.rs", line: 10, quote: "3.14 * self.radius * self.radius" }] },
+  { kind: "suggestion", certainty: "likely", content: `\`main\` prints all digits of \`${name}\`, which promises more than there is.`, refs: [{ path: "src/main.rs", line: 7, quote: "circle.area()" }] },
+];
+const IS_NOTICE = /^\{"role":"masked-review"/;
+
 /** Starts it. `count()` tells how many pieces were sent so far. */
 export async function startModel() {
   let pieces = 0;
   let calls = 0;
-  const held = [];
+  /** What the requests wait for that are held. One whose client goes away waits no more. */
+  const held = new Set();
+  const hold = (response) =>
+    new Promise((go) => {
+      held.add(go);
+      response.on("close", () => held.delete(go) && go());
+    });
   const server = createServer((request, response) => {
     let body = "";
     request.on("data", (data) => (body += data));
@@ -73,20 +87,30 @@ export async function startModel() {
       response.end("data: [DONE]\n\n");
     };
     const isSecond = messages.at(-1)?.role === "tool";
+    if (text.includes("isolated `masked-review` child")) {
+      // The turn stands before what the reviewer is told to do, and earlier turns before it.
+      const turn = JSON.stringify(messages.filter(({ role }) => role === "user").slice(-2));
+      if (turn.includes("slowly")) await hold(response);
+      if (response.destroyed) return;
+      const items = findings(/is (\w+) right/.exec(turn)?.[1] ?? "Area");
+      if (!turn.includes("forgotten")) return call("structured_output", { role: "masked-review", ...(turn.includes("flawless") ? { status: "no_update" } : { status: "update", items }) });
+    }
     const role = /isolated `([a-z-]+)` branch/.exec(text)?.[1];
     if (role) {
       // A branch looks for itself first, so that there is something to see of it.
       if (role === "trajectory-audit" && !isSecond) return call("grep", { pattern: "area" });
-      if (text.includes("slowly") && role !== "independent-alternative") await new Promise((go) => held.push(go));
+      if (text.includes("slowly") && role !== "independent-alternative") await hold(response);
       if (response.destroyed) return;
       if (PACKETS[role]) return call("structured_output", { role, status: "update", items: PACKETS[role] });
     }
+    if (text.includes("look into it") && !isSecond) return call("grep", { pattern: "area" });
     if (text.includes("ask a subagent") && !isSecond) return call("subagent", { description: "count the circles", prompt: TASK });
     if (text.includes("ask two subagents") && !isSecond) return call("subagent", ...[TASK, OTHER_TASK].map((prompt) => ({ description: "count the circles", prompt })));
-    if ([TASK, OTHER_TASK].includes(text)) await new Promise((go) => held.push(go));
+    if ([TASK, OTHER_TASK].includes(text)) await hold(response);
     if (text.includes("ask for a round") && !isSecond) return call("deliberate", { goal: QUESTION, incumbent: "It is.", context: { observations: [], constraints: [], unknowns: [] }, branches: BRANCHES });
     const drip = /drip (\d+) (\d+)/.exec(text);
     if (drip) await dripped(Number(drip[1]), Number(drip[2]), response, send);
+    else if (IS_NOTICE.test(text)) send({ content: "Now I see: `area` is 0.05 % too small, see src/shape.rs:10." });
     else if (text.includes("hostile")) send({ content: HOSTILE });
     else if (text.includes("wrong places")) send({ content: WRONG_PLACES });
     else if (text.includes("places")) send({ content: PLACES });
@@ -97,7 +121,7 @@ export async function startModel() {
   };
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
   const { port } = server.address();
-  return { url: `http://127.0.0.1:${port}/v1`, count: () => pieces, waiting: () => held.length, release: () => held.splice(0).forEach((go) => go()), stop: () => server.close() };
+  return { url: `http://127.0.0.1:${port}/v1`, count: () => pieces, waiting: () => held.size, release: () => held.forEach((go) => held.delete(go) && go()), stop: () => server.close() };
 }
 
 /** Sends pieces at a rate, however coarse the clock is. */

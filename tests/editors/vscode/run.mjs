@@ -13,13 +13,14 @@ import { PLAIN_CASES } from "./plain_page.mjs";
 
 const STARTS = "the editor starts";
 /** Longer than any good run takes once everything is installed. */
-const PATIENCE_MS = 5 * 60_000;
+const PATIENCE_MS = 8 * 60_000;
 
 const dshLs = resolve(process.argv[2] ?? join(root, "target/release/dsh-ls"));
 const only = process.argv.slice(3);
 const cache = process.env.DSH_LS_EDITORS ?? join(root, "target/editors");
 let [passed, failed] = [0, 0];
 let host;
+let chat;
 
 const parts = await timed("everything is installed", () => install(cache));
 if (!parts) process.exit(1);
@@ -30,7 +31,7 @@ host = await startHost({ parts, dshLs, modelUrl: model.url });
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void end(`stopped by ${signal}`));
 setTimeout(() => void end(`not done after ${PATIENCE_MS} ms`), PATIENCE_MS).unref();
 try {
-  const chat = new ChatPage(host, parts, dshLs);
+  chat = new ChatPage(host, parts, dshLs);
   chat.model = model;
   if (process.env.DSH_LS_SHOTS) {
     chat.pictures = resolve(process.env.DSH_LS_SHOTS);
@@ -56,6 +57,7 @@ async function timed(name, run) {
     if (host) {
       await host.page.screenshot({ path: join(cache, `failed-${failed}.png`) }).catch(() => undefined);
       if (name === STARTS) console.log(host.log.join("").slice(-4_000));
+      else await chat?.recover().catch((reason) => console.log(`      and what it left could not be closed: ${reason.message.split("\n")[0]}`));
     }
   }
 }

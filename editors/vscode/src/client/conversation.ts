@@ -7,7 +7,7 @@
 import type { ContentBlock, Event, ModelId, SessionId, SessionInfo, SessionNewParams } from "#protocol";
 import { apply, noteCommand, noteLag, rewind } from "../model/apply.ts";
 import { emptyModel, type Model, type TypedCommand } from "../model/items.ts";
-import { emptyLive, endChild, endRound, type Live, noteBranch, noteChild, noteRound } from "../model/live.ts";
+import { emptyLive, endChild, endRound, type Live, noteBranch, noteChild, noteReview, noteRound } from "../model/live.ts";
 import { checkCommand } from "./commands.ts";
 import { ConnectionLost, describe, failureKind, type Notification, type Rpc } from "./rpc.ts";
 
@@ -38,6 +38,8 @@ interface Behind {
 export class Conversation {
   model: Model = emptyModel();
   info: SessionInfo | undefined;
+  /** Another number with each other model: what was made of the last one is of no use then. */
+  generation = 0;
   /** What runs now, in any session of the server. */
   live: Live = emptyLive();
   private rpc: Rpc | undefined;
@@ -154,7 +156,7 @@ export class Conversation {
   }
 
   /** Takes what a server sent unasked. */
-  receive(notification: Notification): void {
+  receive(notification: Exclude<Notification, { method: "config/changed" }>): void {
     switch (notification.method) {
       case "session/changed": {
         const { params } = notification;
@@ -170,8 +172,9 @@ export class Conversation {
         this.listener.lagged();
         return;
       case "session/caughtUp":
-        if (notification.params.sessionId === this.sessionId) this.isCaughtUp = true;
-        return;
+        if (notification.params.sessionId !== this.sessionId) return;
+        this.isCaughtUp = true;
+        break;
       case "deliberate/branch":
         noteBranch(this.live, notification.params, this.now());
         break;
@@ -224,11 +227,14 @@ export class Conversation {
   private fold(event: Event): void {
     if (event.seq <= this.model.lastSeq) return;
     apply(this.model, event);
-    if (event.type === "deliberation/started" && this.isCaughtUp) {
-      noteRound(this.live, event.data.roundId);
-      this.listener.live();
-    }
+    // A review that the log leaves open may run in another process; a round runs where this client looks on.
+    const isOver = noteReview(this.live, event) && event.type !== "review/claimed";
+    if (event.type === "deliberation/started" && this.isCaughtUp) noteRound(this.live, event.data.roundId);
+    const begins = event.type === "deliberation/started" || event.type === "review/claimed";
+    // Nothing is shown as not running in between.
+    if (begins && this.isCaughtUp) this.listener.live();
     this.listener.event(event);
+    if (isOver && this.isCaughtUp) this.listener.live();
   }
 
   /** Shows another session in place of the one that is shown. */
@@ -267,6 +273,7 @@ export class Conversation {
     this.sessionId = sessionId;
     this.info = info;
     this.model = model;
+    this.generation += 1;
     this.isCaughtUp = false;
     this.listener.replaced();
   }

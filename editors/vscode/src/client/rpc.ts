@@ -13,6 +13,7 @@ export interface Rpc {
 
 /** What a server sends unasked and this client listens to. */
 export const HEARD = [
+  "config/changed",
   "deliberate/branch",
   "deliberate/result",
   "session/caughtUp",

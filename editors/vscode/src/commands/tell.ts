@@ -1,4 +1,4 @@
-/** Tells the person what went wrong in a command. */
+/** Tells the person what went wrong in a command, or is in its way. */
 import * as vscode from "vscode";
 import { describe } from "../client/rpc.ts";
 
@@ -9,4 +9,9 @@ export async function tellFailure(act: () => Promise<void>): Promise<void> {
   } catch (error) {
     void vscode.window.showErrorMessage(`dsh-ls: ${describe(error)}`);
   }
+}
+
+/** Tells the person what is in the way. */
+export function warn(problem: string): void {
+  void vscode.window.showWarningMessage(`dsh-ls: ${problem}`);
 }

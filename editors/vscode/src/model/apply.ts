@@ -6,6 +6,7 @@ import type { Event, Message, ToolResult } from "#protocol";
 import { foldChunk } from "./chunks.ts";
 import { blockKey, type Depth, type Item, type Model, type TypedCommand } from "./items.ts";
 import { claim, splice, takeClaimed } from "./queue.ts";
+import { claimedReview, foldReviewChild, foldReviewItem, releaseReview, settleReview } from "./reviews.ts";
 import { foldBranch, settleRound, waitingBranches } from "./rounds.ts";
 import { textOfBlock, textOfBlocks, textOfMessage, isBlank } from "./text.ts";
 
@@ -69,12 +70,12 @@ const folds: Folds = {
   },
   "user/message": (model, { data }) => {
     takeClaimed(model, data.id);
-    add(model, { type: "user/message", content: data.content, ...pluginOf(data) });
+    add(model, { type: "user/message", content: data.content, ...pluginOf(data), ...summaryOf(data) });
   },
   "assistant/chunk": (model, { data }) => {
     foldChunk(model, data);
   },
-  "assistant/message": (model, { data }) => {
+  "assistant/message": (model, { data, seq }) => {
     dropDrafts(model);
     data.message.content.forEach((block, index) => {
       const key = blockKey(data.turn, data.step, index);
@@ -82,9 +83,9 @@ const folds: Folds = {
         model.asked = model.asked.filter((call) => call.callId !== block.id);
         model.asked.push({ callId: block.id, name: block.name, arguments: block.arguments });
       } else if (block.type === "text" || block.type === "reasoning") {
-        if (!isBlank(block.text)) add(model, { type: "assistant/message", block: block.type, text: block.text, key });
+        if (!isBlank(block.text)) add(model, { type: "assistant/message", block: block.type, text: block.text, key, seq });
       } else {
-        add(model, { type: "assistant/message", block: "other", text: textOfBlock(block), key });
+        add(model, { type: "assistant/message", block: "other", text: textOfBlock(block), key, seq });
       }
     });
     if (data.interrupted === true) add(model, { type: "assistant/interrupted" });
@@ -129,8 +130,28 @@ const folds: Folds = {
   "deliberation/settled": (model, { data }) => {
     settleRound(model, data);
   },
-  "evidence/checked": (model, { data: { checked, failures } }) => {
-    add(model, { type: "evidence/checked", checked, failures });
+  "evidence/checked": (model, { data: { checked, failures }, seq }) => {
+    add(model, { type: "evidence/checked", seq, checked, failures, states: failures.map(() => "open") });
+  },
+  "evidence/item": (model, { data: { seq, index, state } }) => {
+    const at = model.items.findLastIndex((item) => item.type === "evidence/checked" && item.seq === seq);
+    const check = model.items[at];
+    if (check?.type === "evidence/checked") model.items[at] = { ...check, states: check.states.map((known, of) => (of === index ? state : known)) };
+  },
+  "review/claimed": (model, { data }) => {
+    add(model, { type: "review/claimed", ...claimedReview(model, data) });
+  },
+  "review/child": (model, { data }) => {
+    foldReviewChild(model, data);
+  },
+  "review/released": (model, { data }) => {
+    releaseReview(model, data);
+  },
+  "review/settled": (model, { data }) => {
+    settleReview(model, data);
+  },
+  "review/item": (model, { data }) => {
+    foldReviewItem(model, data);
   },
   "session/end-seed": (model) => {
     add(model, { type: "session/end-seed" });
@@ -141,14 +162,9 @@ const folds: Folds = {
   "llm/request": nothing,
   "llm/retry-started": nothing,
   "subagent/descriptor": nothing,
+  // What a child in the background came to is told to the agent in a message, which has a row.
   "subagent/activated": nothing,
   "subagent/settled": nothing,
-  // Reviews have no rows.
-  "review/claimed": nothing,
-  "review/child": nothing,
-  "review/released": nothing,
-  "review/settled": nothing,
-  "review/item": nothing,
 };
 
 function nothing(): void {}
@@ -207,6 +223,11 @@ function dropDrafts(model: Model): void {
 
 function pluginOf(message: Message): { plugin?: string } {
   return message.source.kind === "plugin" ? { plugin: message.source.plugin } : {};
+}
+
+/** What a plugin says in one line of its message. */
+export function summaryOf({ source }: Message): { summary?: string } {
+  return source.kind === "plugin" && source.summary !== undefined ? { summary: source.summary } : {};
 }
 
 /** A message's text; a plugin's says whose it is. */

@@ -1,5 +1,6 @@
 /** What a transcript is made of: plain data, so that it can cross to a webview. One item for each thing shown. */
-import type { CommandRunResult, ContentBlock, EvidenceFailure, InboxTarget, Message, ModelFailure, ModelId, TurnEnd } from "#protocol";
+import type { CommandRunResult, ContentBlock, EvidenceFailure, InboxTarget, Message, ModelFailure, ModelId, ReviewItemState, TurnEnd } from "#protocol";
+import type { Review } from "./reviews.ts";
 import type { Branch } from "./rounds.ts";
 
 /** How deep an item stands: 0 outside a turn, 1 in a turn, 2 in a step. */
@@ -11,9 +12,10 @@ export type Item = { depth: Depth } & (
   | { type: "turn/start" }
   | { type: "turn/end"; reason: TurnEnd }
   | { type: "step/start" }
-  | { type: "user/message"; content: ContentBlock[]; plugin?: string }
-  /** One block of an answer. `key` names it from its first chunk on. */
-  | { type: "assistant/message"; block: AnswerBlock; text: string; key: string }
+  /** `summary` says in one line what a plugin's message is. */
+  | { type: "user/message"; content: ContentBlock[]; plugin?: string; summary?: string }
+  /** One block of an answer. `key` names it from its first chunk on; `seq` is that of the whole answer, a draft while a review of it runs. */
+  | { type: "assistant/message"; block: AnswerBlock; text: string; key: string; seq: number; isDraft?: true }
   | { type: "assistant/interrupted" }
   /** What the log has of an answer whose server died. It was never committed, so it is no part of the printed text. */
   | { type: "assistant/chunk"; block: AnswerBlock; text: string; key: string }
@@ -27,7 +29,10 @@ export type Item = { depth: Depth } & (
   | { type: "message/outcome"; text: string; kind: string; reason: string }
   /** A whole round, from its beginning to what came of it. */
   | { type: "deliberation/started"; roundId: string; goal?: string; branches: Branch[]; isSettled: boolean }
-  | { type: "evidence/checked"; checked: number; failures: EvidenceFailure[] }
+  /** `seq` names the check; `states` say where its failures stand with the person who reads them. */
+  | { type: "evidence/checked"; seq: number; checked: number; failures: EvidenceFailure[]; states: ReviewItemState[] }
+  /** A whole review, from its claim to what a person said of its findings. */
+  | ({ type: "review/claimed" } & Review)
   /** What stands above was inherited from another session. */
   | { type: "session/end-seed" }
   /** No event: what a person typed here is in no log. */

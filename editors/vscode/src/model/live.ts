@@ -1,8 +1,8 @@
 /**
- * What a server tells of rounds and subagents while they run. None of it is in a log, so it ends with the server: a round that
- * the log leaves open and that is not here is not running.
+ * What runs while a server does. None of it is in a log, so it ends with the server: a round or a review that the log leaves
+ * open and that is not here is not running.
  */
-import type { DeliberateBranch, SubagentFinished, SubagentStarted } from "#protocol";
+import type { DeliberateBranch, Event, SubagentFinished, SubagentStarted } from "#protocol";
 
 /** A branch that runs. */
 export interface LiveBranch {
@@ -20,11 +20,13 @@ export interface Live {
   rounds: { roundId: string; branches: LiveBranch[] }[];
   /** Subagents by the calls that started them. A call's id says which it is among those of its session only. */
   children: { parentSessionId: string; callId: string; childSessionId: string }[];
+  /** Reviews, and when each began, by the clock of whoever holds this. */
+  reviews: { reviewId: string; at: number }[];
 }
 
 /** Nothing runs. */
 export function emptyLive(): Live {
-  return { rounds: [], children: [] };
+  return { rounds: [], children: [], reviews: [] };
 }
 
 /** A round runs. */
@@ -59,6 +61,18 @@ export function endChild(live: Live, { childSessionId }: Pick<SubagentFinished, 
   live.children = live.children.filter((child) => child.childSessionId !== childSessionId);
 }
 
+/** Follows the reviews through the events of a session. Returns whether something changed. */
+export function noteReview(live: Live, event: Event): boolean {
+  if (event.type === "review/claimed") {
+    live.reviews.push({ reviewId: event.data.reviewId, at: event.time });
+    return true;
+  }
+  if (event.type !== "review/settled" && event.type !== "review/released") return false;
+  const { reviewId } = event.data;
+  live.reviews = live.reviews.filter((review) => review.reviewId !== reviewId);
+  return true;
+}
+
 /** How long a branch has run and may go on at `now`, in milliseconds. */
 export function timesAt({ elapsedMs, remainingMs, at }: LiveBranch, now: number): { elapsedMs: number; remainingMs: number } {
   const since = Math.max(0, now - at);
@@ -71,5 +85,6 @@ export function toClock(live: Live, here: number, there: number): Live {
     ...round,
     branches: round.branches.map((branch) => ({ ...branch, ...timesAt(branch, here), at: there })),
   }));
-  return { rounds, children: live.children };
+  const reviews = live.reviews.map(({ reviewId, at }) => ({ reviewId, at: there - Math.max(0, here - at) }));
+  return { rounds, children: live.children, reviews };
 }

@@ -51,6 +51,7 @@ function entriesOf(item: Item): Entry[] {
     // A model never sees them, and the printed text is what it sees.
     case "deliberation/started":
     case "evidence/checked":
+    case "review/claimed":
     case "session/end-seed":
     case "command/run":
       return [];

@@ -13,6 +13,7 @@ import { TranscriptView } from "./transcript_view.ts";
 const EXAMPLES = ["Where is the entry point?", "How are errors handled?", "What does the README promise?"];
 const LABELS: Record<Action, string> = {
   ask: "Ask about the selection",
+  autoReview: "Automatic reviews",
   cancel: "Stop",
   deliberate: "Deliberate",
   log: "Show log",
@@ -20,6 +21,7 @@ const LABELS: Record<Action, string> = {
   newSession: "New session",
   openFolder: "Open folder",
   restart: "Restart",
+  review: "Review",
   sessions: "Earlier sessions",
   settings: "Open settings",
 };
@@ -39,6 +41,7 @@ export function startChat(root: HTMLElement, transport: Transport): void {
   let model: Model = emptyModel();
   let chat: ChatState = { server: { kind: "starting" } };
   let live: Live = emptyLive();
+  let generation: number | undefined;
   /** What outlives the page: an editor closes it when it is out of sight. */
   const saved = (transport.load() ?? {}) as { text?: string; top?: number | null };
   const save = (changed: typeof saved): void => transport.save(Object.assign(saved, changed));
@@ -46,10 +49,13 @@ export function startChat(root: HTMLElement, transport: Transport): void {
     open: (citation) => transport.send({ type: "open", citation }),
     copy: (text) => void navigator.clipboard.writeText(text),
     look: (sessionId) => {
-      readTo.push(follows ? undefined : scroller.scrollTop);
+      // That a person has just scrolled may not have been told yet.
+      readTo.push(follows && isNearEnd() ? undefined : scroller.scrollTop);
       transport.send({ type: "look", sessionId });
     },
     cancelRound: (roundId, label) => transport.send({ type: "cancelRound", roundId, ...(label !== undefined && { label }) }),
+    cancelReview: (childSessionId) => transport.send({ type: "cancelReview", childSessionId }),
+    setItem: (reviewId, index, state) => transport.send({ type: "setItem", reviewId, index, state }),
     again: () => transport.send({ type: "prompt", text: lastQuestion(model) }),
   };
   const transcript = new TranscriptView(actions);
@@ -72,10 +78,11 @@ export function startChat(root: HTMLElement, transport: Transport): void {
 
   let follows = true;
   let lastTop = 0;
+  const isNearEnd = (): boolean => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_END;
   scroller.addEventListener("scroll", () => {
-    const { scrollHeight, scrollTop, clientHeight } = scroller;
+    const { scrollTop } = scroller;
     // The answer may have grown since the page went to its end: only a way up is a person's.
-    if (scrollTop < lastTop || !follows) follows = scrollHeight - scrollTop - clientHeight < NEAR_END;
+    if (scrollTop < lastTop || !follows) follows = isNearEnd();
     lastTop = scrollTop;
   });
   scroller.addEventListener("scrollend", () => save({ top: follows ? null : scroller.scrollTop }));
@@ -83,7 +90,10 @@ export function startChat(root: HTMLElement, transport: Transport): void {
   /** To where the sessions were read that a child's session is shown in place of. */
   const readTo: (number | undefined)[] = [];
   const follow = (): void => {
-    if (follows) scroller.scrollTop = scroller.scrollHeight;
+    if (!follows) return;
+    scroller.scrollTop = scroller.scrollHeight;
+    // A person may scroll up before this is told.
+    lastTop = scroller.scrollTop;
   };
   new ResizeObserver(follow).observe(scroller);
 
@@ -129,7 +139,7 @@ export function startChat(root: HTMLElement, transport: Transport): void {
   let timer: ReturnType<typeof setInterval> | undefined;
   function takeLive(told: Live): void {
     live = toClock(told, 0, performance.now());
-    if (live.rounds.length > 0) timer ??= setInterval(() => transcript.tick(live, performance.now()), TICK_MS);
+    if (live.rounds.length + live.reviews.length > 0) timer ??= setInterval(() => transcript.tick(live, performance.now()), TICK_MS);
     else {
       clearInterval(timer);
       timer = undefined;
@@ -153,9 +163,14 @@ export function startChat(root: HTMLElement, transport: Transport): void {
     show: (message) => {
       const wasChild = chat.child !== undefined;
       ({ model, chat } = message);
+      // The same model may be shown again, with another server: a reader stays where they are.
+      if (message.generation !== generation) {
+        transcript.clear();
+        follows = true;
+      }
+      ({ generation } = message);
       takeLive(message.live);
       wasInTurn = model.inTurn;
-      follows = true;
       if (wasChild && !chat.child) returnTo = readTo.splice(0)[0];
       showChat();
     },

@@ -9,12 +9,18 @@ export class Composer {
   private readonly attachment = h("div", { class: "attachments" });
   private readonly model = h("button", { class: "ghost model", title: "Choose the model", onclick: () => this.send({ type: "act", action: "model" }) });
   private readonly folder = h("button", { class: "ghost folder", onclick: () => this.send({ type: "act", action: "newSession" }) });
-  private readonly badge = h("span", { class: "badge", title: "Answers are found by search on this machine. Nothing leaves it." }, icon("offline"), "offline");
+  private readonly badge = h("span", { class: "badge", title: "Answers are found by search on this machine. Nothing leaves it." }, icon("offline"), h("span", { class: "word" }, "offline"));
   private readonly deliberate = h(
     "button",
-    { class: "ghost", title: "Deliberate: let three isolated agents look at the last answer", label: "Deliberate about the last answer", onclick: () => this.send({ type: "act", action: "deliberate" }) },
+    { class: "ghost aside", title: "Deliberate: let three isolated agents look at the last answer", label: "Deliberate about the last answer", onclick: () => this.send({ type: "act", action: "deliberate" }) },
     icon("fork"),
   );
+  private readonly review = h(
+    "button",
+    { class: "ghost aside", title: "Review: let an isolated agent read the last answer again", label: "Review the last answer", onclick: () => this.send({ type: "act", action: "review" }) },
+    icon("review"),
+  );
+  private readonly autoReview = h("button", { class: "ghost auto-review", onclick: () => this.send({ type: "act", action: "autoReview" }) }, icon("auto"), h("span", { class: "word" }, "auto"));
   private readonly button = h("button", { class: "primary round" });
   private isRunning = false;
   private canAsk = false;
@@ -32,7 +38,7 @@ export class Composer {
       this.submit();
     });
     this.button.addEventListener("click", () => (this.isStop() ? this.send({ type: "cancel" }) : this.submit()));
-    const bar = h("div", { class: "bar" }, this.model, this.badge, h("span", { class: "space" }), this.deliberate, this.button);
+    const bar = h("div", { class: "bar" }, this.model, this.badge, h("span", { class: "space" }), this.autoReview, this.review, this.deliberate, this.button);
     const box = h("div", { class: "box" }, this.folder, this.attachment, this.input, bar);
     box.addEventListener("click", (event) => {
       if (event.target === box) this.input.focus();
@@ -41,6 +47,8 @@ export class Composer {
     // Until the host has spoken there is nothing to tell.
     this.badge.hidden = true;
     this.deliberate.hidden = true;
+    this.review.hidden = true;
+    this.autoReview.hidden = true;
     this.folder.hidden = true;
     this.attachment.hidden = true;
     this.changed();
@@ -62,6 +70,7 @@ export class Composer {
     this.folder.title = `Only ${folder} is read. Begin a session about another folder`;
     this.folder.setAttribute("aria-label", `Folder: ${folder}`);
     this.badge.hidden = chat.model?.isOffline !== true;
+    this.showAutoReview(chat.isAutoReview);
     const { attachment } = chat;
     this.attachment.hidden = !attachment;
     if (attachment) {
@@ -74,6 +83,7 @@ export class Composer {
   /** Whether a turn runs, and whether there is an answer that could be looked at again. */
   run(isRunning: boolean, hasAnswer: boolean): void {
     this.deliberate.hidden = isRunning || !hasAnswer;
+    this.review.hidden = this.deliberate.hidden || this.autoReview.hidden;
     if (this.isRunning === isRunning) return;
     this.isRunning = isRunning;
     this.changed();
@@ -88,6 +98,13 @@ export class Composer {
 
   focus(): void {
     this.input.focus();
+  }
+
+  private showAutoReview(isOn: boolean | undefined): void {
+    this.autoReview.hidden = isOn === undefined;
+    this.autoReview.setAttribute("aria-pressed", String(isOn === true));
+    this.autoReview.title = isOn ? "Answers that looked into files are reviewed before they are final. Switch that off" : "Review answers that looked into files before they are final. Switch that on";
+    this.autoReview.setAttribute("aria-label", "Review answers automatically");
   }
 
   private submit(): void {

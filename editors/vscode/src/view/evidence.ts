@@ -1,19 +1,33 @@
 /** What came of checking an answer's citations: a quiet mark, or what does not hold and where it stands now. */
-import type { EvidenceFailure } from "#protocol";
+import type { EvidenceFailure, ReviewItemState } from "#protocol";
+import type { Item } from "../model/items.ts";
 import { h, icon } from "./dom.ts";
 import { citationLink, type TextActions } from "./markdown_view.ts";
 
 /** As many failures as are shown at once; the others open. */
 const MOST_OPEN = 5;
 
+type Check = Extract<Item, { type: "evidence/checked" }>;
+
 /** The row under an answer. */
-export function evidenceRow({ checked, failures }: { checked: number; failures: EvidenceFailure[] }, actions: TextActions): HTMLElement {
+export function evidenceRow(first: Check, actions: TextActions) {
+  let element = show(first, actions);
+  const row = h("div", {}, element);
+  const update = (check: Check): void => {
+    const next = show(check, actions);
+    element.replaceWith(next);
+    element = next;
+  };
+  return { element: row, update };
+}
+
+function show({ checked, failures, states }: Check, actions: TextActions): HTMLElement {
   const citations = `${checked} ${checked === 1 ? "citation" : "citations"}`;
   if (failures.length === 0) {
     const words = checked === 1 ? `${citations} holds` : `${citations} hold`;
     return h("div", { class: "evidence", title: "Each was compared with the files of the folder." }, icon("check"), words);
   }
-  const lines = failures.map((failure) => failureLine(failure, actions));
+  const lines = failures.map((failure, at) => failureLine(failure, states[at] ?? "open", actions));
   const head = `${failures.length} of ${citations} ${failures.length === 1 ? "does" : "do"} not hold`;
   const element = h("div", { class: "evidence bad", role: "note", label: head }, icon("warning"));
   const list = h("div", { class: "note-text" }, h("div", { class: "evidence-head" }, head), ...lines.slice(0, MOST_OPEN));
@@ -23,10 +37,11 @@ export function evidenceRow({ checked, failures }: { checked: number; failures: 
   return element;
 }
 
-function failureLine(failure: EvidenceFailure, actions: TextActions): HTMLElement {
+function failureLine(failure: EvidenceFailure, state: ReviewItemState, actions: TextActions): HTMLElement {
   const { path, line } = failure;
   const cited = h("code", { class: "cited-place" }, line === undefined ? path : `${path}:${line}`);
-  return h("div", { class: "failure" }, cited, " ", ...whatIsWrong(failure, actions));
+  const told = state === "open" ? [] : [" ", h("span", { class: "state" }, state)];
+  return h("div", { class: `failure ${state}` }, cited, " ", ...whatIsWrong(failure, actions), ...told);
 }
 
 function whatIsWrong({ path, quote, reason, now }: EvidenceFailure, actions: TextActions): (Node | string)[] {

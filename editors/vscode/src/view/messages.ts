@@ -1,5 +1,5 @@
 /** What the view and its host say to each other. The host may be an editor, or a page that holds a connection itself. */
-import type { Event } from "#protocol";
+import type { Event, ReviewItemState } from "#protocol";
 import type { Model, TypedCommand } from "../model/items.ts";
 import type { Live } from "../model/live.ts";
 
@@ -14,6 +14,8 @@ export interface ChatState {
   model?: { name: string; isOffline: boolean };
   /** What the next prompt is about. */
   attachment?: Attachment;
+  /** Whether answers are reviewed by themselves; absent: not known. */
+  isAutoReview?: boolean;
   /** The session of a child agent is shown, to be read only. */
   child?: { title: string };
 }
@@ -24,7 +26,7 @@ export type ServerState =
   | { kind: "failed"; message: string; actions: Action[] };
 
 /** Something that the host does at the press of a button. */
-export type Action = "ask" | "cancel" | "deliberate" | "log" | "model" | "newSession" | "openFolder" | "restart" | "sessions" | "settings";
+export type Action = "ask" | "autoReview" | "cancel" | "deliberate" | "log" | "model" | "newSession" | "openFolder" | "restart" | "review" | "sessions" | "settings";
 
 /** Lines of a file, or a whole file. */
 export interface Attachment {
@@ -43,7 +45,8 @@ export interface Citation {
 
 /** From the host. */
 export type ToView =
-  | { type: "show"; model: Model; chat: ChatState; live: Live }
+  /** A model as it is now: another one, if `generation` is another. */
+  | { type: "show"; model: Model; generation: number; chat: ChatState; live: Live }
   /** What runs, as it is at this moment. */
   | { type: "live"; live: Live }
   | { type: "events"; events: Event[] }
@@ -67,6 +70,10 @@ export type FromView =
   | { type: "back" }
   /** Stops a round, or one branch of it. */
   | { type: "cancelRound"; roundId: string; label?: string }
+  /** Stops a review: its child agent. */
+  | { type: "cancelReview"; childSessionId: string }
+  /** Says where a finding of a review stands. */
+  | { type: "setItem"; reviewId: string; index: number; state: ReviewItemState }
   | { type: "act"; action: Action };
 
 /** Carries both, and keeps what a person has typed, and read to, while the view is away. */

@@ -9,11 +9,12 @@ import { parseArguments } from "../model/text.ts";
 import { h, icon, type IconName } from "./dom.ts";
 import { evidenceRow } from "./evidence.ts";
 import { citationLink, MarkdownView } from "./markdown_view.ts";
+import { type ReviewActions, reviewRow } from "./reviews.ts";
 import { childLink, roundRow, type RoundActions } from "./rounds.ts";
 import { toolView } from "./tools.ts";
 
 /** What rows can do. */
-export interface RowActions extends RoundActions {
+export interface RowActions extends RoundActions, ReviewActions {
   /** Sends the last question again. */
   again(): void;
 }
@@ -33,18 +34,20 @@ type Renderers = {
 
 const RENDERERS: Renderers = {
   "user/message": (item, _model, actions) => {
+    if (item.summary !== undefined) return noticeRow(item.summary, item.content, actions);
     const pieces = item.content.map((block) => showInput(block, actions));
     const notice = item.plugin === undefined ? "" : " notice";
     return { element: h("div", { class: `question${notice}`, role: "article", label: "Question" }, ...pieces) };
   },
-  "assistant/chunk": (item, _model, actions) => answerRow(item.block === "reasoning", item.text, actions),
-  "assistant/message": (item, _model, actions) => answerRow(item.block === "reasoning", item.text, actions),
+  "assistant/chunk": (item, _model, actions) => answerRow(item.block === "reasoning", item, actions),
+  "assistant/message": (item, _model, actions) => answerRow(item.block === "reasoning", item, actions),
   "tool/call": (item, model, actions) => toolRow(item, model, actions),
   "llm/retry": (item) => note("warning", `${item.failure.message}. Asking again (${item.retry} of ${item.maxRetries}).`),
   "message/outcome": (item) => note("warning", `Not asked: ${item.text} (${item.reason})`),
   "surface/replace": () => note("spark", "Earlier messages were shortened for the model."),
   "deliberation/started": (item, _model, actions) => roundRow(item, actions),
-  "evidence/checked": (item, _model, actions) => ({ element: evidenceRow(item, actions) }),
+  "evidence/checked": (item, _model, actions) => evidenceRow(item, actions),
+  "review/claimed": (item, _model, actions) => reviewRow(item, actions),
   "session/end-seed": () => note("fork", "What stands above was inherited; from here on this agent works by itself."),
   "command/run": (item) => commandRow(item),
   "session/model": (item) => note("spark", `From here on: ${item.model.provider}/${item.model.model}`),
@@ -74,15 +77,35 @@ export function isShown(item: Item, hasRowsBefore: boolean): boolean {
 /** A row for a block that is being written. It looks like the item that will take its place. */
 export function draftRow(draft: Draft, actions: RowActions): Row<Draft> {
   if (draft.block === "tool-call") return draftCallRow(draft);
-  const { element, update } = answerRow(draft.block === "reasoning", draft.text, actions);
+  const { element, update } = answerRow(draft.block === "reasoning", { text: draft.text }, actions);
   return { element, ...(update && { update }) };
 }
 
-function answerRow(isReasoning: boolean, text: string, actions: RowActions): Row<{ text: string }> {
+interface Answer {
+  text: string;
+  /** A review looks at it, so that it may not be the last word. */
+  isDraft?: true;
+}
+
+function answerRow(isReasoning: boolean, answer: Answer, actions: RowActions): Row<Answer> {
   const view = new MarkdownView(actions);
-  view.show(text);
-  const update = (source: { text: string }): void => view.show(source.text);
-  if (!isReasoning) return { element: h("div", { class: "answer", role: "article", label: "Answer" }, view.element), update };
+  if (!isReasoning) {
+    const element = h("div", { class: "answer", role: "article", label: "Answer" }, view.element);
+    let mark: HTMLElement | undefined;
+    const update = ({ text, isDraft }: Answer): void => {
+      view.show(text);
+      if (isDraft && !mark) element.append((mark = h("div", { class: "draft-mark", role: "note" }, icon("review"), "Draft: it is being reviewed")));
+      if (!isDraft) {
+        mark?.remove();
+        mark = undefined;
+      }
+      element.classList.toggle("draft", isDraft === true);
+    };
+    update(answer);
+    return { element, update };
+  }
+  const update = ({ text }: Answer): void => view.show(text);
+  update(answer);
   const summary = h("summary", {}, icon("chevron"), icon("spark"), h("span", { class: "verb" }, "Thought"));
   return { element: h("details", { class: "tool thought" }, summary, h("div", { class: "tool-body" }, view.element)), update };
 }
@@ -174,6 +197,13 @@ function showInput(block: ContentBlock, actions: RowActions): Node | string {
 
 function note(drawing: IconName, text: string): { element: HTMLElement } {
   return { element: h("div", { class: "note" }, icon(drawing), h("div", { class: "note-text" }, text)) };
+}
+
+/** A plugin's message: what it says of it in one line, and the whole when it is opened. */
+function noticeRow(summary: string, content: ContentBlock[], actions: RowActions): { element: HTMLElement } {
+  const line = h("summary", {}, icon("chevron"), icon("spark"), h("span", { class: "verb" }, "Told the agent"), h("span", { class: "subject", title: summary }, summary));
+  const body = h("div", { class: "tool-body" }, ...content.map((block) => (block.type === "text" ? h("pre", {}, block.text) : showInput(block, actions))));
+  return { element: h("details", { class: "tool notice" }, line, body) };
 }
 
 /** A command that a person typed, and below it what it said. */

@@ -1,11 +1,12 @@
 /** How a deliberation round is shown: one row for each branch, alive while it runs, with what it found when it is over. */
-import type { BranchHistory, BranchOutcome, FileRef, PacketItem } from "#protocol";
+import type { BranchHistory, BranchOutcome } from "#protocol";
 import type { Item } from "../model/items.ts";
 import { type Live, type LiveBranch, timesAt } from "../model/live.ts";
 import type { Branch } from "../model/rounds.ts";
 import { h, icon } from "./dom.ts";
 import { history, timeLeft } from "./drawings.ts";
-import { citationLink, MarkdownView, type TextActions } from "./markdown_view.ts";
+import { countFindings, findingRow, sentence, words } from "./findings.ts";
+import type { TextActions } from "./markdown_view.ts";
 import { toolView } from "./tools.ts";
 
 /** What a round can do. */
@@ -39,7 +40,7 @@ export function roundRow(first: Round, actions: RoundActions) {
   const count = h("span", { class: "outcome" });
   const stop = h("button", { class: "ghost", title: "Stop the round", label: "Stop the round", onclick: () => actions.cancelRound(round.roundId) }, icon("stop"));
   const head = h("div", { class: "round-head" }, icon("fork"), h("span", { class: "verb" }, "Deliberation"), count, stop);
-  const element = h("div", { class: "deliberation", role: "group", label: "Deliberation" }, head);
+  const element = h("div", { class: "card deliberation", role: "group", label: "Deliberation" }, head);
   if (round.goal !== undefined) element.append(h("div", { class: "round-goal cut", title: round.goal }, round.goal));
   let rows: BranchRow[] = [];
   const update = (next: Round): void => {
@@ -111,9 +112,8 @@ function remaining(live: LiveBranch, now: number): string {
 /** How a branch ended, in a few words. */
 function tellEnd({ stopReason = "", outcome }: Branch): string {
   if (stopReason === "completed") {
-    const found = outcome?.packet?.items?.length ?? 0;
     if (!outcome) return "came out";
-    return outcome.packet?.status === "update" ? `${found} ${found === 1 ? "finding" : "findings"}` : "nothing to add";
+    return outcome.packet?.status === "update" ? countFindings(outcome.packet.items?.length ?? 0) : "nothing to add";
   }
   if (stopReason === STOPPED) return "stopped";
   if (stopReason === "timeout") return "out of time";
@@ -122,7 +122,7 @@ function tellEnd({ stopReason = "", outcome }: Branch): string {
 
 function showOutcome(outcome: BranchOutcome, actions: TextActions): HTMLElement[] {
   const { packet, diagnostic, droppedRefs = 0, degraded = [], historyWindow } = outcome;
-  const parts = (packet?.items ?? []).map((item) => showItem(item, actions));
+  const parts = (packet?.items ?? []).map((item) => findingRow(item, actions));
   if (!packet && diagnostic !== undefined && outcome.stopReason !== STOPPED) {
     parts.push(h("div", { class: "diagnostic" }, icon("warning"), h("div", { class: "note-text" }, sentence(diagnostic))));
   }
@@ -133,25 +133,4 @@ function showOutcome(outcome: BranchOutcome, actions: TextActions): HTMLElement[
   }
   if (outcome.cleanup === "failed" || outcome.cleanup === "abandoned") remarks.push("Its agent did not end in time.");
   return [...parts, ...remarks.map((text) => h("div", { class: "remark" }, text))];
-}
-
-function showItem({ kind, certainty, content, refs = [] }: PacketItem, actions: TextActions): HTMLElement {
-  const text = new MarkdownView(actions);
-  text.show(content);
-  const tags = h("div", { class: "tags" }, h("span", { class: `tag ${kind}` }, words(kind)), h("span", { class: `certainty ${certainty}` }, certainty));
-  return h("div", { class: "finding" }, tags, text.element, ...refs.map((ref) => showRef(ref, actions)));
-}
-
-function showRef({ path, line, quote }: FileRef, actions: TextActions): HTMLElement {
-  const link = citationLink(line === undefined ? path : `${path}:${line}`, { path, line: line ?? 1 }, actions);
-  return h("div", { class: "ref" }, link, ...(quote === undefined ? [] : [" ", h("code", {}, quote)]));
-}
-
-function words(name: string): string {
-  return name.replaceAll(/[-_]/g, " ");
-}
-
-function sentence(text: string): string {
-  const begun = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 }

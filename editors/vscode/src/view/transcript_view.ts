@@ -1,6 +1,7 @@
 /** The list of rows, kept in step with the model: a row is built once, and touched again only when its source is another. */
 import type { Draft, Item, Model } from "../model/items.ts";
 import type { Live } from "../model/live.ts";
+import { summaryOf } from "../model/apply.ts";
 import { h } from "./dom.ts";
 import { draftRow, isShown, itemRow, type Row, type RowActions } from "./renderers.ts";
 
@@ -43,6 +44,12 @@ export class TranscriptView {
     }
   }
 
+  /** Forgets the rows: those of another model have the same places, and are not the next state of these. */
+  clear(): void {
+    this.shown.clear();
+    this.element.replaceChildren();
+  }
+
   /** Shows in the rows what runs now. */
   tick(live: Live, now: number): void {
     for (const { row } of this.shown.values()) row.tick?.(live, now);
@@ -80,7 +87,7 @@ function sources(model: Model): Source[] {
   if (model.hasGap) all.push({ key: "gap", waiting: "Some of the answer is left out here; all of it follows." });
   for (const message of [...model.queue["next-step"], ...model.queue["next-turn"]]) {
     const text = message.content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
-    all.push({ key: `waiting ${message.id}`, waiting: text.trim() });
+    all.push({ key: `waiting ${message.id}`, waiting: summaryOf(message).summary ?? text.trim() });
   }
   return all;
 }
