@@ -94,8 +94,13 @@ impl Actions {
         };
         let Some(path) = path(uri) else { return Ok(json!([])) };
         let mut lenses = Vec::new();
-        for finding in self.diagnostics.of(&path) {
-            for command in commands(&finding) {
+        let found = self.diagnostics.of(&path);
+        for finding in &found {
+            let is_alone = found.iter().filter(|it| it.is_beside(finding)).count() == 1;
+            for mut command in commands(finding) {
+                if !is_alone && let Some(title) = command["title"].as_str() {
+                    command["title"] = format!("{title} ({})", finding.code).into();
+                }
                 lenses.push(json!({ "range": finding.diagnostic()["range"], "command": command }));
             }
         }

@@ -100,7 +100,7 @@ impl Diagnostics {
             for workspace in workspaces.unwrap_or_default() {
                 for session in restore::sessions(&workspace).await {
                     runtime.remember(session.clone(), &workspace);
-                    let standing = restore::standing(&workspace, &session).await;
+                    let standing = restore::standing(&workspace, &session, None).await;
                     own.tell_in_time(Change::Found(standing)).await;
                 }
             }
@@ -157,7 +157,7 @@ impl Diagnostics {
         match change {
             Change::Found(findings) => self.add_all(findings).await,
             Change::Item { session, origin, state } => match state {
-                ReviewItemState::Open => self.show_again(&session).await,
+                ReviewItemState::Open => self.show_again(&session, origin).await,
                 ReviewItemState::Accepted | ReviewItemState::Dismissed => {
                     self.remove(|it| it.finding.session == session && it.finding.origin == origin)
                 }
@@ -199,11 +199,11 @@ impl Diagnostics {
     }
 
     /// Shows what a session's log says now: something that was set aside is open again.
-    async fn show_again(&self, session: &SessionId) -> BTreeSet<PathBuf> {
+    async fn show_again(&self, session: &SessionId, opened: Origin) -> BTreeSet<PathBuf> {
         let Some(workspace) = self.server.runtime.workspace_of(session).await else {
             return BTreeSet::new();
         };
-        self.add_all(restore::standing(&workspace, session).await).await
+        self.add_all(restore::standing(&workspace, session, Some(opened)).await).await
     }
 
     fn remove(&self, is_gone: impl Fn(&Shown) -> bool) -> BTreeSet<PathBuf> {

@@ -37,7 +37,8 @@ pub(crate) struct Finding {
     /// Whether it says that there is no such file.
     is_absence: bool,
     severity: u8,
-    code: String,
+    /// What sort of thing it is.
+    pub(crate) code: String,
     message: String,
 }
 
@@ -164,6 +165,11 @@ impl Finding {
     /// Whether it stands on one of these lines, counted from 0.
     pub(crate) fn is_on(&self, first: u64, last: u64) -> bool {
         (first..=last).contains(&(self.line - 1))
+    }
+
+    /// Whether both stand on one line, for two of a file.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        self.line == other.line
     }
 
     /// As LSP shows it: the whole line, up to the beginning of the next, which all encodings count alike.

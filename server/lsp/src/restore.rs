@@ -29,8 +29,13 @@ pub(crate) async fn sessions(workspace: &Workspace) -> Vec<SessionId> {
     last
 }
 
-/// What was found in a session and has not been accepted or dismissed, from its log.
-pub(crate) async fn standing(workspace: &Workspace, session: &SessionId) -> Vec<Finding> {
+/// What was found in a session and has not been accepted or dismissed, from its log. `opened` is open again, though
+/// that may not be on disk yet.
+pub(crate) async fn standing(
+    workspace: &Workspace,
+    session: &SessionId,
+    opened: Option<Origin>,
+) -> Vec<Finding> {
     let Ok(agents) = workspace.agents().await else { return Vec::new() };
     let events = agents.pick(session, TYPES).await.unwrap_or_else(|error| {
         tracing::warn!(%session, %error, "earlier findings are not shown");
@@ -44,6 +49,9 @@ pub(crate) async fn standing(workspace: &Workspace, session: &SessionId) -> Vec<
         } else if let Some(notice) = Notification::derived(session, &event) {
             found.extend(findings::of(&notice));
         }
+    }
+    if let Some(opened) = opened {
+        states.insert(opened, ReviewItemState::Open);
     }
     let stands =
         |it: &Finding| states.get(&it.origin).is_none_or(|it| *it == ReviewItemState::Open);

@@ -202,7 +202,7 @@ fn what_the_editor_still_shows_at_another_line_has_its_actions() {
 #[test]
 fn a_lens_above_the_line_does_what_the_actions_do() {
     let refreshes = json!({ "workspace": { "codeLens": { "refreshSupport": true } } });
-    let (world, _mock, mut client) = editor(&refreshes);
+    let (world, mock, mut client) = editor(&refreshes);
     let lenses = |client: &mut Client| {
         let params = json!({ "textDocument": { "uri": uri(&world) } });
         client.request("textDocument/codeLens", params).as_array().unwrap().clone()
@@ -217,7 +217,17 @@ fn a_lens_above_the_line_does_what_the_actions_do() {
     let titles: Vec<&Value> = shown.iter().map(|it| &it["command"]["title"]).collect();
     assert_eq!(titles, ["Ask the agent about this", "Dismiss"]);
     assert_eq!(shown[0]["range"]["start"], json!({ "line": 1, "character": 0 }));
+    mock.add_when(REVIEWER, hand_in(&nothing()));
+    mock.add(say("It ends with `nothing_of_that_name` (src/parser.rs:2)."));
+    client.complete("s", "How does it end?");
+    pushed(&client, &world, |all| all.len() == 2);
+    let both = lenses(&mut client);
+    let titles: Vec<&str> =
+        both.iter().map(|it| it["command"]["title"].as_str().unwrap()).collect();
+    assert_eq!(titles[1], "Dismiss (possible_error)", "which of two on one line");
+    assert_eq!(titles[3], "Dismiss (identifier-not-near)");
     run(&mut client, &shown[1]);
+    run(&mut client, &both[3]);
     pushed(&client, &world, <[Value]>::is_empty);
     assert_eq!(lenses(&mut client), Vec::<Value>::new());
 }
