@@ -26,6 +26,19 @@ pub mod check_log;
 pub mod rows;
 pub mod rules;
 
+/// The tools of the default configuration.
+pub const TOOLS: [&str; 9] = [
+    "deliberate",
+    "glob",
+    "grep",
+    "interrupt_agent",
+    "list_agents",
+    "read",
+    "send_message",
+    "subagent",
+    "subagent_fork",
+];
+
 /// How often a test repeats what depends on chance: `usually`, and `soaked` where `DSH_TESTS_SOAK` is set.
 pub fn thorough(usually: usize, soaked: usize) -> usize {
     if std::env::var_os("DSH_TESTS_SOAK").is_some() { soaked } else { usually }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use dsh_mock_model::answer::Answer;
 use dsh_mock_model::server::MockModel;
+use dsh_tests::TOOLS;
 use dsh_tests::client::Client;
 use dsh_tests::network::check_requests;
 use dsh_tests::world::{World, until};
@@ -81,18 +82,7 @@ fn outcome(client: &mut Client, text: &str) -> Value {
 
 /// The product's tools without some.
 fn all_but(left_out: &[&str]) -> Vec<String> {
-    const ALL: [&str; 9] = [
-        "deliberate",
-        "glob",
-        "grep",
-        "interrupt_agent",
-        "list_agents",
-        "read",
-        "send_message",
-        "subagent",
-        "subagent_fork",
-    ];
-    ALL.iter().filter(|name| !left_out.contains(name)).map(|name| (*name).to_owned()).collect()
+    TOOLS.iter().filter(|name| !left_out.contains(name)).map(|name| (*name).to_owned()).collect()
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Tools in a turn and by a person's hand: what runs, what is refused, and in which order it is logged.
 
+use dsh_tests::TOOLS;
 use dsh_tests::check_turn::check_turn;
 use dsh_tests::client::Client;
 use dsh_tests::script::Script;
@@ -203,20 +204,7 @@ fn an_unknown_tool_is_answered_with_the_known_ones() {
         .iter()
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
-    assert_eq!(
-        names,
-        [
-            "deliberate",
-            "glob",
-            "grep",
-            "interrupt_agent",
-            "list_agents",
-            "read",
-            "send_message",
-            "subagent",
-            "subagent_fork"
-        ]
-    );
+    assert_eq!(names, TOOLS);
 }
 
 #[test]

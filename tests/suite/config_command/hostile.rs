@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use dsh_tests::TOOLS;
 use dsh_tests::client::Client;
 use dsh_tests::world::{World, binary};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -235,20 +236,7 @@ fn a_running_server_says_why_and_goes_on_with_what_it_had() {
     remove(&place);
     fs::remove_file(profile).unwrap();
     assert_eq!(client.request("config/reload", json!({})), json!({ "ok": true, "problems": [] }));
-    assert_eq!(
-        tools(&mut client),
-        [
-            "deliberate",
-            "glob",
-            "grep",
-            "interrupt_agent",
-            "list_agents",
-            "read",
-            "send_message",
-            "subagent",
-            "subagent_fork"
-        ]
-    );
+    assert_eq!(tools(&mut client), TOOLS);
     client.shut_down();
 }
 
