@@ -346,6 +346,13 @@ impl Client {
         self.ended = Some(self.child.wait().unwrap());
     }
 
+    /// Lets no file of the process grow beyond a size in bytes, as a full disk does; `None`: there is room again.
+    pub fn let_files_grow_to(&self, most: Option<u64>) {
+        let pid = rustix::process::Pid::from_raw(i32::try_from(self.pid()).unwrap());
+        let limit = rustix::process::Rlimit { current: most, maximum: None };
+        rustix::process::prlimit(pid, rustix::process::Resource::Fsize, limit).unwrap();
+    }
+
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         let pid = Pid::from_raw(i32::try_from(self.pid()).unwrap()).unwrap();

@@ -12,14 +12,7 @@ use dsh_tests::check_log::{self, assert_same};
 use dsh_tests::client::Client;
 use dsh_tests::script::Script;
 use dsh_tests::world::{World, binary, until};
-use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::{Value, json};
-
-/// Lets no file of a process grow beyond a size, as a full disk does.
-fn let_files_grow_to(client: &Client, most: Option<u64>) {
-    let pid = Pid::from_raw(i32::try_from(client.pid()).unwrap());
-    prlimit(pid, Resource::Fsize, Rlimit { current: most, maximum: None }).unwrap();
-}
 
 fn say(text: &str) -> Answer {
     Answer::stream().delta(text).finish("stop").done()
@@ -48,7 +41,7 @@ fn a_full_disk_stops_prompts_before_the_model_is_asked_and_all_goes_on_when_ther
     until("the turn's end on disk", || fs::read_to_string(&log).unwrap().contains("turn/end"));
     let before = fs::read(&log).unwrap();
     // Room for the beginning of a line only.
-    let_files_grow_to(&client, Some(before.len() as u64 + 40));
+    client.let_files_grow_to(Some(before.len() as u64 + 40));
     let error = client.refused("session/prompt", json!({ "sessionId": "s", "text": "Second." }));
     assert!(is_storage_failure(&error), "{error}");
     let outcome = client.rest("s")["outcome"].clone();
@@ -67,7 +60,7 @@ fn a_full_disk_stops_prompts_before_the_model_is_asked_and_all_goes_on_when_ther
     assert_eq!(mock.requests().len(), 1, "no model is asked with what is not on disk");
     assert_whole(&log, &before);
 
-    let_files_grow_to(&client, None);
+    client.let_files_grow_to(None);
     until("the turn's end on disk", || {
         fs::read_to_string(&log).unwrap().contains("\"code\":\"STORAGE\"")
     });
@@ -94,7 +87,7 @@ fn a_disk_that_fills_up_in_a_turn_ends_it_and_parks_what_waits() {
     client.prompt("s", "I wait.");
     let log = world.log("s");
     let size = fs::metadata(&log).unwrap().len();
-    let_files_grow_to(&client, Some(size + 30));
+    client.let_files_grow_to(Some(size + 30));
     mock.release();
     let end = client.event_of("s", "turn/end");
     assert_eq!(end["data"]["reason"]["error"]["code"], "STORAGE", "{end}");
@@ -110,7 +103,7 @@ fn a_disk_that_fills_up_in_a_turn_ends_it_and_parks_what_waits() {
     let error = other.refused("session/prompt", json!({ "sessionId": "s", "text": "Me, too." }));
     assert_eq!(error["data"]["kind"], "writerConflict", "its end is not written: {error}");
 
-    let_files_grow_to(&client, None);
+    client.let_files_grow_to(None);
     until("the turn's end on disk", || {
         fs::read_to_string(&log).unwrap().contains("\"code\":\"STORAGE\"")
     });

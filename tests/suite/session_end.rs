@@ -35,7 +35,10 @@ fn a_close_ends_the_turn_drops_the_queue_and_unloads_the_session() {
     let waits = [json!({ "sessionId": "s" }), json!({ "sessionId": "s", "messageId": queued })]
         .map(|params| client.ask("session/wait", params));
     assert_eq!(client.request("session/close", json!({ "sessionId": "s" })), json!({}));
-    assert_eq!(client.result(waits[0])["outcome"], json!({ "kind": "aborted", "reason": "user" }));
+    assert_eq!(
+        client.result(waits[0])["outcome"],
+        json!({ "kind": "aborted", "reason": "disposed" })
+    );
     assert_eq!(client.result(waits[1])["outcome"]["kind"], "discarded");
     let changed =
         client.notification("session/changed", |params| params["session"]["live"] == false);

@@ -168,3 +168,40 @@ fn the_same_fork_is_there_in_a_new_process() {
     let got = client.request("session/get", json!({ "sessionId": forked["sessionId"] }));
     assert_eq!(got["session"]["forkedFrom"], forked["forkedFrom"]);
 }
+
+#[test]
+fn a_fork_for_which_there_is_no_room_leaves_nothing() {
+    let world = World::new();
+    let mut client = two_turns(&world);
+    let room = std::fs::metadata(world.log("s")).unwrap().len() - 100;
+    client.let_files_grow_to(Some(room));
+    let error = client.refused("session/fork", json!({ "sessionId": "s" }));
+    assert_eq!(error["data"]["kind"], "storageFailed", "{error}");
+    client.let_files_grow_to(None);
+    assert_eq!(world.logs().len(), 1, "half of a fork is no session");
+    let forked = fork(&mut client, &json!({ "sessionId": "s" }));
+    assert_eq!(client.complete(forked["sessionId"].as_str().unwrap(), "Go on.")["turn"], 3);
+}
+
+#[test]
+fn a_fork_whose_making_was_cut_off_is_told_from_a_whole_one() {
+    let world = World::new();
+    world.leave_damaged();
+    let mut client = two_turns(&world);
+    let forked = fork(&mut client, &json!({ "sessionId": "s" }));
+    let id = forked["sessionId"].as_str().unwrap().to_owned();
+    client.shut_down();
+    let whole = std::fs::read_to_string(world.log(&id)).unwrap();
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    for kept in [1, lines.len() / 2] {
+        std::fs::write(world.log(&id), lines[..kept].concat()).unwrap();
+        let mut client = world.connect(&[]);
+        client.initialize();
+        let error = client.refused("session/prompt", json!({ "sessionId": id, "text": "Go on." }));
+        assert_eq!(error["data"]["kind"], "logDamaged", "{error}");
+        assert!(error["message"].as_str().unwrap().contains("was cut off"), "{error}");
+        let listed = client.request("session/list", json!({}))["sessions"].clone();
+        assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
+        client.shut_down();
+    }
+}

@@ -172,7 +172,7 @@ impl Agents {
             Ok(writer) => self.enter(self.agent_loop.start(writer, Vec::new(), setup)).await,
             Err(error) => {
                 // Half a seed is no session.
-                if let Err(error) = self.sessions.delete(vec![id.clone()]).await {
+                if let Err(error) = self.sessions.discard(id.clone()).await {
                     tracing::warn!(session = %id, %error, "what there is of it stays");
                 }
                 Err(error.into())

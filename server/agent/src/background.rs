@@ -64,8 +64,8 @@ pub struct Background {
 struct Held {
     activations: BTreeSet<ActivationId>,
     children: BTreeMap<SessionId, HeldChild>,
-    /// Children that are about to be given work, by their parents.
-    starting: BTreeMap<SessionId, usize>,
+    /// Children that are about to be given work, each with its parent; once for each piece of work.
+    starting: Vec<(SessionId, SessionId)>,
 }
 
 #[derive(Default)]
@@ -124,11 +124,12 @@ impl Background {
         mode: SubagentMode,
     ) -> Result<Given, Refused> {
         let parent = self.parent(&request.parent)?;
-        let place = self.place(&parent, None)?;
+        let child = SessionId::from((self.host.new_id)());
+        let place = self.place(&parent, &child)?;
         let work = Work {
             id: ActivationId::from((self.host.new_id)()),
             parent: parent.id().clone(),
-            child: SessionId::from((self.host.new_id)()),
+            child,
             label: request.label.clone(),
             call_id: request.call_id.clone(),
         };
@@ -196,7 +197,7 @@ impl Background {
     ) -> Result<Given, Refused> {
         let parent = self.parent(parent)?;
         let label = label_of(&parent, child)?;
-        let place = self.place(&parent, Some(child))?;
+        let place = self.place(&parent, child)?;
         let work = Work {
             id: ActivationId::from((self.host.new_id)()),
             parent: parent.id().clone(),
@@ -432,21 +433,20 @@ impl Background {
         Err(Refused::one_shot(id))
     }
 
-    /// Room for one more child at work, unless `child` is at work already.
-    fn place(&self, parent: &Agent, child: Option<&SessionId>) -> Result<Place, Refused> {
+    /// Room for a child at work. One that is at work already, or about to be, takes no more room.
+    fn place(&self, parent: &Agent, child: &SessionId) -> Result<Place, Refused> {
         let mut held = self.lock();
-        let (busy, is_busy) = parent.log().read(|fold| {
-            let open = fold.activations.open();
-            let is_busy = child.is_some_and(|child| open.iter().any(|it| it.child == *child));
-            (fold.activations.busy(), is_busy)
-        });
-        let starting = held.starting.entry(parent.id().clone()).or_default();
-        if !is_busy && busy + *starting >= self.most {
+        let mut busy: BTreeSet<SessionId> = parent
+            .log()
+            .read(|fold| fold.activations.open().iter().map(|it| it.child.clone()).collect());
+        let starting = held.starting.iter().filter(|(of, _)| of == parent.id());
+        busy.extend(starting.map(|(_, child)| child.clone()));
+        if !busy.contains(child) && busy.len() >= self.most {
             return Err(Refused::limit(self.most));
         }
-        *starting += 1;
-        let (own, parent) = (Weak::clone(&self.own), parent.id().clone());
-        Ok(Place { own, parent })
+        let place = (parent.id().clone(), child.clone());
+        held.starting.push(place.clone());
+        Ok(Place { own: Weak::clone(&self.own), place })
     }
 
     fn strong(&self) -> Result<Arc<Self>, Refused> {
@@ -461,18 +461,15 @@ impl Background {
 /// Room for a child that is about to be given work. Its work stands in the log when this goes.
 struct Place {
     own: Weak<Background>,
-    parent: SessionId,
+    place: (SessionId, SessionId),
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         let Some(own) = self.own.upgrade() else { return };
         let mut held = own.lock();
-        if let Some(starting) = held.starting.get_mut(&self.parent) {
-            *starting -= 1;
-            if *starting == 0 {
-                held.starting.remove(&self.parent);
-            }
+        if let Some(at) = held.starting.iter().position(|place| *place == self.place) {
+            held.starting.swap_remove(at);
         }
     }
 }

@@ -72,6 +72,11 @@ impl Sessions {
         Ok(Writer::new(Arc::new(log), sink, Arc::clone(&self.clock)))
     }
 
+    /// Takes back a log that was created and that nobody has been told of.
+    pub async fn discard(&self, id: SessionId) -> Result<(), StoreError> {
+        self.store.discard(id).await
+    }
+
     /// Reads the events of some types of a log and passes over the rest.
     pub async fn pick(
         &self,

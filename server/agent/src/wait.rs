@@ -62,6 +62,10 @@ pub async fn wait(agent: &Agent, message: Option<&MessageId>) -> Result<Waited, 
             None => agent.log().read(|fold| of_session(fold, now)),
         };
         if let Some(waited) = waited {
+            // What is told of a turn's end still holds when this process is killed now.
+            if let Err(error) = agent.flush().await {
+                tracing::debug!(session = %agent.id(), %error, "what is told is not on disk");
+            }
             return Ok(waited);
         }
         let changed = tokio::select! {

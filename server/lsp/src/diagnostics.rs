@@ -50,6 +50,8 @@ struct Shown {
     /// The file that it stands in.
     file: PathBuf,
     finding: Finding,
+    /// Whether its line is there. One whose line is gone is kept for when it comes back, as by an undo.
+    is_there: bool,
 }
 
 /// What may change what is shown.
@@ -127,7 +129,10 @@ impl Diagnostics {
     /// What is shown on some lines of a file, counted from 0.
     pub(crate) fn on(&self, path: &Path, first: u64, last: u64) -> Vec<Finding> {
         let state = self.lock();
-        let here = state.shown.iter().filter(|it| it.file == path && it.finding.is_on(first, last));
+        let here = state
+            .shown
+            .iter()
+            .filter(|it| it.is_there && it.file == path && it.finding.is_on(first, last));
         here.map(|shown| shown.finding.clone()).collect()
     }
 
@@ -194,7 +199,7 @@ impl Diagnostics {
         if state.shown.len() == MOST {
             files.insert(state.shown.remove(0).file);
         }
-        state.shown.push(Shown { folder, file, finding });
+        state.shown.push(Shown { folder, file, finding, is_there: true });
         files
     }
 
@@ -218,7 +223,7 @@ impl Diagnostics {
         files
     }
 
-    /// Finds the lines of a file's findings again; those whose line is gone go.
+    /// Finds the lines of a file's findings again.
     async fn look_again(&self, file: PathBuf) -> BTreeSet<PathBuf> {
         let first = {
             let state = self.lock();
@@ -229,9 +234,9 @@ impl Diagnostics {
         let opened = self.server.runtime.workspace(folder.to_str()).await;
         let Ok(workspace) = opened else { return BTreeSet::new() };
         let text = read(&workspace, &path).await;
-        self.lock()
-            .shown
-            .retain_mut(|shown| shown.file != file || shown.finding.place(text.as_deref()));
+        for shown in self.lock().shown.iter_mut().filter(|shown| shown.file == file) {
+            shown.is_there = shown.finding.place(text.as_deref());
+        }
         BTreeSet::from([file])
     }
 
@@ -239,7 +244,7 @@ impl Diagnostics {
         let Ok(uri) = Url::from_file_path(path) else { return };
         let diagnostics: Vec<Value> = {
             let state = self.lock();
-            let here = state.shown.iter().filter(|shown| shown.file == path);
+            let here = state.shown.iter().filter(|shown| shown.is_there && shown.file == path);
             here.map(|shown| shown.finding.diagnostic()).collect()
         };
         let params = json!({ "uri": uri.as_str(), "diagnostics": diagnostics });

@@ -57,7 +57,7 @@ impl Runtime {
                 return problems;
             }
         };
-        let mut all = Vec::new();
+        let (mut all, mut told) = (Vec::new(), Vec::new());
         let workspaces = self.mounted_folders();
         if workspaces.is_empty() {
             all = composed.problems(&self.current_folder());
@@ -68,12 +68,16 @@ impl Runtime {
                 continue;
             }
             let problems = self.apply(&composed, workspace).await;
-            self.tell(workspace, &problems);
-            all.extend(problems);
+            all.extend(problems.iter().cloned());
+            told.push((workspace, problems));
         }
         dsh_config::problem::sort(&mut all);
         if !all.iter().any(Problem::is_error) {
             self.configuration.take(&composed);
+        }
+        // Whoever hears of it and asks is told what applies now.
+        for (workspace, problems) in told {
+            self.tell(workspace, &problems);
         }
         all
     }

@@ -43,14 +43,6 @@ impl Activations {
         &self.children
     }
 
-    /// How many children have work that has not come out.
-    pub fn busy(&self) -> usize {
-        let mut busy: Vec<&SessionId> = self.open.iter().map(|it| &it.child).collect();
-        busy.sort_unstable();
-        busy.dedup();
-        busy.len()
-    }
-
     /// What is wrong with an event of such work: it is given once and comes out once.
     pub(crate) fn check(&self, data: &EventData) -> Result<(), String> {
         let is_open = |id: &ActivationId| self.open.iter().any(|open| open.id == *id);

@@ -206,6 +206,11 @@ impl Store for JsonlStore {
         blocking(move || store.open_now(&id))
     }
 
+    fn discard(&self, id: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
+        let path = self.path(&id);
+        blocking(move || fs::remove_file(&path).map_err(|error| storage("delete", &path, &error)))
+    }
+
     fn pick(
         &self,
         id: SessionId,

@@ -54,6 +54,11 @@ pub trait Store: Send + Sync {
     /// deleted while another process writes one of them.
     fn delete(&self, ids: Vec<SessionId>) -> BoxFuture<'_, Result<Vec<SessionId>, StoreError>>;
 
+    /// Takes back a log that was created and that nobody has been told of, whoever has the right to append.
+    fn discard(&self, id: SessionId) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move { self.delete(vec![id]).await.map(|_| ()) })
+    }
+
     /// The folder where each log is a file, `<session id>.jsonl`; `None` when they are kept otherwise.
     fn folder(&self) -> Option<PathBuf> {
         None

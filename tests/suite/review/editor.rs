@@ -114,6 +114,12 @@ fn a_diagnostic_follows_its_line_and_goes_with_it() {
     });
     client.notify("textDocument/didChange", change);
     pushed(&client, &world, <[Value]>::is_empty);
+    let undone = json!({
+        "textDocument": { "uri": uri(&world), "version": 3 },
+        "contentChanges": [{ "text": "fn rest() {}\npub fn parse(text: &str) {}\n" }],
+    });
+    client.notify("textDocument/didChange", undone);
+    pushed(&client, &world, |all| all.first().is_some_and(|it| it["range"]["start"]["line"] == 1));
 }
 
 #[test]

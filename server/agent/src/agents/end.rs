@@ -37,10 +37,10 @@ impl Agents {
     /// dropped. Returns what clients see of it now.
     pub async fn close(&self, agent: &Agent) -> Result<SessionInfo, CommandError> {
         if agent.status() == SessionStatus::Running {
-            let cancel = Cancel { turn: None, keep_queue: false, reason: AbortReason::User };
+            let cancel = Cancel { turn: None, keep_queue: false, reason: AbortReason::Disposed };
             agent.cancel(cancel).await?;
         }
-        self.unload(agent, AbortReason::User).await;
+        self.unload(agent, AbortReason::Disposed).await;
         let log = agent.log();
         let summary = log.read(|fold| Summary::of(log.header(), fold));
         let parked = log.read(dsh_session::fold::Fold::is_parked);
@@ -68,7 +68,7 @@ impl Agents {
     /// Ends a session's agent, if it is loaded.
     async fn end(&self, id: &SessionId) {
         if let Some(agent) = self.live(id) {
-            self.unload(&agent, AbortReason::User).await;
+            self.unload(&agent, AbortReason::Disposed).await;
         }
     }
 

@@ -10,7 +10,7 @@ use super::lines::Mark;
 use crate::run::{ROW_LEAST, Run};
 
 /// How long an event may wait in memory before it is written, when nobody flushes.
-const WAIT: Duration = Duration::from_millis(20);
+const WAIT: Duration = Duration::from_millis(2);
 
 /// The same for deltas: they come one by one, the message that they make follows them, and a run of them takes a
 /// fifth of the room.

@@ -38,6 +38,7 @@ pub(super) fn log(file: &File) -> Result<(Log, Mark), ReadError> {
     let (header, mark) = header(file)?;
     let mut loading = Loading::default();
     let mark = entries(file, mark, |entry| loading.push(entry))?;
+    check_seed(&header, mark)?;
     Ok((loading.done(header), mark))
 }
 
@@ -45,7 +46,8 @@ pub(super) fn log(file: &File) -> Result<(Log, Mark), ReadError> {
 pub(super) fn fold(file: &File) -> Result<(FileHeader, Fold), ReadError> {
     let (header, mark) = header(file)?;
     let mut fold = Fold::default();
-    entries(file, mark, |entry| fold.push_entry(&entry))?;
+    let mark = entries(file, mark, |entry| fold.push_entry(&entry))?;
+    check_seed(&header, mark)?;
     Ok((header, fold))
 }
 
@@ -53,6 +55,18 @@ pub(super) fn fold(file: &File) -> Result<(FileHeader, Fold), ReadError> {
 pub(super) fn events(file: &File) -> Result<(FileHeader, Vec<Event>), ReadError> {
     let (header, mark) = header(file)?;
     Ok((header, tail(file, mark)?.0))
+}
+
+/// Whether all that the session inherited is there: a crash may have cut off its making.
+fn check_seed(header: &FileHeader, mark: Mark) -> Result<(), ReadError> {
+    let (due, there) = (header.seed_length.unwrap_or_default(), mark.next_seq);
+    if there < due {
+        let reason = format!(
+            "{there} of the {due} events that it was to inherit are there: its making was cut off, so delete it"
+        );
+        return Err(damaged(mark.lines, &reason));
+    }
+    Ok(())
 }
 
 /// What another process has appended behind a mark: its events, and the mark behind its last whole line.
