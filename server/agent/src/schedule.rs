@@ -83,7 +83,8 @@ impl Schedule<'_> {
                 started += 1;
             }
             if let Some((at, seq, ends, outcome)) = running.next().await {
-                over |= ends && !outcome.is_error;
+                let name = &calls[at].name;
+                over |= ends && (!outcome.is_error || self.tools.has_failed(name));
                 if running.is_empty() {
                     exclusive = false;
                 }

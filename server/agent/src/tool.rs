@@ -96,6 +96,12 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Told of each call that failed, of one that ends the turn when it succeeds. Whether the turn ends with it all the
+    /// same.
+    fn has_failed(&self) -> bool {
+        false
+    }
+
     /// Whether a call leaves something behind. What led to it is then on disk before it runs.
     fn has_effects(&self) -> bool {
         false

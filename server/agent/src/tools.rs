@@ -138,6 +138,11 @@ impl Tools {
         self.get(name).is_some_and(|tool| tool.has_effects())
     }
 
+    /// Tells a tool of a call that failed; says whether the turn ends with it.
+    pub(crate) fn has_failed(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|tool| tool.has_failed())
+    }
+
     /// Whether a call of a tool ends the turn when it succeeds.
     pub(crate) fn ends_turn(&self, name: &str) -> bool {
         self.get(name).is_some_and(|tool| tool.ends_turn())

@@ -54,6 +54,26 @@ fn d23_d24_d29_one_branch_that_misbehaves_harms_no_other_and_keeps_nobody_waitin
 }
 
 #[test]
+fn a_child_that_never_hands_in_what_fits_is_not_asked_for_ever() {
+    let (_world, mock, mut client) = stage_with(
+        "[]\n",
+        [call("d1", "deliberate", &asked(&[alternative("stubborn")])), say("Done.")],
+    );
+    let needle = "## Focus\\n\\nfocus of stubborn\\n";
+    for _ in 0..9 {
+        mock.add_when(needle, hand_in(&json!({ "status": "no_update" })));
+    }
+    client.complete("s", "Go.");
+    let found = outcomes(&mut client).remove(0);
+    assert_eq!(found["stopReason"], "error", "{found}");
+    let said = found["diagnostic"].as_str().unwrap();
+    assert!(said.contains("`structured_output` that fits"), "{said}");
+    let bodies = mock.requests().into_iter();
+    let asked = bodies.filter(|it| String::from_utf8_lossy(&it.body).contains(needle)).count();
+    assert_eq!(asked, 5);
+}
+
+#[test]
 fn d19_a_packet_that_was_written_as_text_counts_and_prose_around_it_does_not() {
     let branches = [alternative("exact"), alternative("fenced")];
     let (_world, mock, mut client) =

@@ -1,5 +1,7 @@
 //! The tool through which a child answers in a shape.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use dsh_protocol::tool::{ToolDefinition, ToolKind};
 use dsh_protocol::workspace::ToolErrorCode;
 use dsh_session::store::BoxFuture;
@@ -13,10 +15,15 @@ use crate::tool::{Tool, ToolContext, ToolFailure, ToolOutput};
 /// The tool's name.
 pub const STRUCTURED_OUTPUT: &str = "structured_output";
 
+/// How many answers that do not fit are one too many: each costs a request, and a model that has not understood by
+/// then does not.
+const FAILURES: u32 = 5;
+
 /// Takes a child's answer and ends its turn.
 pub(super) struct StructuredOutput {
     definition: ToolDefinition,
     contract: OutputContract,
+    failures: AtomicU32,
 }
 
 impl StructuredOutput {
@@ -32,7 +39,7 @@ impl StructuredOutput {
                     .to_owned(),
             input_schema: contract.schema.clone(),
         };
-        Ok(Self { definition, contract })
+        Ok(Self { definition, contract, failures: AtomicU32::new(0) })
     }
 
     /// What tells the child to use it.
@@ -68,6 +75,10 @@ impl Tool for StructuredOutput {
 
     fn ends_turn(&self) -> bool {
         true
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failures.fetch_add(1, Ordering::Relaxed) + 1 >= FAILURES
     }
 
     fn run(
