@@ -85,7 +85,8 @@ return {
     function()
       t.begin()
       vim.cmd("Dsh ask delegate drip 100000 60")
-      look_at(t.wait_for("… subagent"), "word10")
+      -- Pieces of an answer reach the disk within 200 ms, which is a few words.
+      look_at(t.wait_for("… subagent"), "word20")
       vim.uv.kill(t.server_pid(), "sigkill")
       t.wait("it is read again", function()
         return vim.wo.winbar:find("has ended", 1, true) and vim.fn.search("word10", "nw") > 0
