@@ -297,9 +297,7 @@ impl Agents {
                 (None, Listed::Loaded(id)) => self.cold(self.sessions.summary(id).await?),
             });
         }
-        sessions.sort_by(|a, b| {
-            b.updated_at.cmp(&a.updated_at).then_with(|| b.session_id.cmp(&a.session_id))
-        });
+        newest_first(&mut sessions);
         Ok(sessions)
     }
 
@@ -387,6 +385,26 @@ impl Agents {
     fn lock(&self) -> MutexGuard<'_, Live> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Puts sessions in the order of lists: last updated first.
+fn newest_first(sessions: &mut [SessionInfo]) {
+    sessions.sort_by(|a, b| {
+        b.updated_at.cmp(&a.updated_at).then_with(|| a.session_id.cmp(&b.session_id))
+    });
+}
+
+/// Those of the sessions of some folders that a list shows, last updated first: those with `query` in their title or
+/// id, without regard to case, and those that agents started only with `children`.
+pub fn listed(mut sessions: Vec<SessionInfo>, query: &str, children: bool) -> Vec<SessionInfo> {
+    let query = query.to_lowercase();
+    let has = |text: &str| text.to_lowercase().contains(&query);
+    sessions.retain(|session| {
+        let title = session.title.as_deref().unwrap_or_default();
+        (children || session.origin.is_none()) && (has(title) || has(session.session_id.as_str()))
+    });
+    newest_first(&mut sessions);
+    sessions
 }
 
 /// A new log with its seed and its first events, all on disk. A long seed keeps a thread busy for a while.

@@ -73,6 +73,14 @@ struct State {
 }
 
 impl State {
+    /// Adds a notice of an event, or one that has its place between those.
+    fn derive(&mut self, notice: Notification) {
+        if self.derived.len() == DERIVED_MOST {
+            self.derived.pop_front();
+        }
+        self.derived.push_back(notice);
+    }
+
     /// Ends a session's subscription, and those of the children that it includes.
     fn remove(&mut self, session: &SessionId) {
         self.subscriptions.shift_remove(session);

@@ -255,16 +255,14 @@ impl Store for JsonlStore {
 
 /// Reads a log file wherever it stands. Changes nothing; the torn end of a crash is left out. Blocks.
 pub fn read_file(path: &Path) -> Result<(FileHeader, Vec<Event>), StoreError> {
-    let file = File::open(path).map_err(|error| storage("open", path, &error))?;
+    let file = reading().open(path).map_err(|error| storage("open", path, &error))?;
     read::events(&file).map_err(|error| error.in_file(path))
 }
 
 /// Reads the header and the events of some types of a log file wherever it stands, and passes over the rest. Changes
 /// nothing. Blocks.
 pub fn pick_from(path: &Path, types: &[&str]) -> Result<(FileHeader, Vec<Event>), StoreError> {
-    let mut options = OpenOptions::new();
-    let opened = options.read(true).custom_flags(O_NONBLOCK).open(path);
-    let file = opened.map_err(|error| storage("open", path, &error))?;
+    let file = reading().open(path).map_err(|error| storage("open", path, &error))?;
     pick::events(&file, types).map_err(|error| error.in_file(path))
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use dsh_protocol::session::{SessionInfo, SessionStatus};
+use dsh_runtime::agent::agents::listed;
 use dsh_runtime::runtime::Runtime;
 use dsh_runtime::session::export::rfc3339;
 use serde_json::json;
@@ -30,20 +31,12 @@ pub(crate) struct ListArgs {
 }
 
 pub(super) async fn run(runtime: &Runtime, args: ListArgs) -> anyhow::Result<ExitCode> {
-    let query = args.query.unwrap_or_default().to_lowercase();
     let mut sessions: Vec<SessionInfo> = Vec::new();
     for workspace in runtime.workspaces().await? {
         sessions.extend(workspace.agents().await?.list().await?);
     }
-    sessions.retain(|session| {
-        let title = session.title.as_deref().unwrap_or_default().to_lowercase();
-        (args.children || session.origin.is_none())
-            && (title.contains(&query)
-                || session.session_id.as_str().to_lowercase().contains(&query))
-    });
-    sessions.sort_by(|a, b| {
-        b.updated_at.cmp(&a.updated_at).then_with(|| a.session_id.cmp(&b.session_id))
-    });
+    let query = args.query.unwrap_or_default();
+    let mut sessions = listed(sessions, &query, args.children);
     sessions.truncate(args.limit.unwrap_or(usize::MAX));
     if args.json {
         cli::print(&format!("{}\n", json!({ "sessions": sessions })))?;

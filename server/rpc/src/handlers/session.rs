@@ -16,7 +16,7 @@ use dsh_protocol::params::session::{
 use dsh_protocol::session::SessionInfo;
 use dsh_protocol::turn::{AbortReason, NoTurn};
 use dsh_runtime::agent::agent::{Agent, Cancel, CommandError, Prompt};
-use dsh_runtime::agent::agents::NewSession;
+use dsh_runtime::agent::agents::{NewSession, listed};
 use dsh_runtime::agent::wait::{Waited, wait as wait_for};
 use dsh_runtime::workspace::Workspace;
 use serde_json::json;
@@ -142,10 +142,8 @@ pub(crate) async fn list(
         let agents = workspace.agents().await.map_err(|error| errors::mount(&error))?;
         sessions.extend(agents.list().await.map_err(|error| errors::open(&error))?);
     }
-    sessions.sort_by_cached_key(position);
-    let query = params.query.unwrap_or_default().to_lowercase();
-    let children = params.include_children.unwrap_or(false);
-    sessions.retain(|session| (children || session.origin.is_none()) && has(session, &query));
+    let query = params.query.as_deref().unwrap_or_default();
+    let mut sessions = listed(sessions, query, params.include_children.unwrap_or(false));
     if let Some(cursor) = params.cursor {
         let behind: (i64, String) = serde_json::from_str(&cursor).map_err(|_| {
             RpcError::domain(ErrorKind::CursorInvalid, "the cursor is not one of this list")
@@ -161,14 +159,9 @@ pub(crate) async fn list(
     Ok(SessionListResult { sessions, next_cursor })
 }
 
-/// Where a session stands in the list: last updated first.
+/// Where a session stands in the list, whose order `listed` makes.
 fn position(session: &SessionInfo) -> (i64, String) {
     (-i64::try_from(session.updated_at).unwrap_or(i64::MAX), session.session_id.0.clone())
-}
-
-fn has(session: &SessionInfo, query: &str) -> bool {
-    let title = session.title.as_deref().unwrap_or_default().to_lowercase();
-    title.contains(query) || session.session_id.as_str().to_lowercase().contains(query)
 }
 
 /// A title on one line: it stands in lists and in terminals.

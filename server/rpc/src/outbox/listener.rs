@@ -9,7 +9,7 @@ use dsh_protocol::notifications::{
 use dsh_protocol::subagent::SubagentStarted;
 use dsh_runtime::notices::Listener;
 
-use super::{DERIVED_MOST, Outbox};
+use super::Outbox;
 use crate::subscription::takes_place;
 
 impl Outbox {
@@ -49,10 +49,7 @@ impl Outbox {
             if state.abandoned || is_told || state.keep(session, Some(seq), notice) {
                 return;
             }
-            if state.derived.len() == DERIVED_MOST {
-                state.derived.pop_front();
-            }
-            state.derived.push_back(notice.clone());
+            state.derive(notice.clone());
         }
         self.filled.notify_one();
     }
@@ -70,10 +67,7 @@ impl Outbox {
                 return;
             } else {
                 state.derived.retain(|earlier| !takes_place(notice, earlier));
-                if state.derived.len() == DERIVED_MOST {
-                    state.derived.pop_front();
-                }
-                state.derived.push_back(notice.clone());
+                state.derive(notice.clone());
             }
         }
         self.filled.notify_one();

@@ -41,7 +41,9 @@ impl Drop for Withheld {
                 return;
             }
             let kept = state.withheld.shift_remove(&self.session).unwrap_or_default();
-            state.derived.extend(kept.notices.into_iter().map(|(_, notice)| notice));
+            for (_, notice) in kept.notices {
+                state.derive(notice);
+            }
         }
         self.outbox.filled.notify_one();
     }
@@ -69,7 +71,7 @@ impl State {
         for (seq, notice) in std::mem::take(&mut kept.notices) {
             match seq {
                 Some(seq) if subscription.begins_before(seq) => {}
-                Some(_) => self.derived.push_back(notice),
+                Some(_) => self.derive(notice),
                 None => subscription.say_here(&notice),
             }
         }
