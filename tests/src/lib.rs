@@ -39,6 +39,11 @@ pub const TOOLS: [&str; 9] = [
     "subagent_fork",
 ];
 
+/// The tools of the default configuration without some.
+pub fn tools_but(left_out: &[&str]) -> Vec<String> {
+    TOOLS.into_iter().filter(|name| !left_out.contains(name)).map(str::to_owned).collect()
+}
+
 /// How often a test repeats what depends on chance: `usually`, and `soaked` where `DSH_TESTS_SOAK` is set.
 pub fn thorough(usually: usize, soaked: usize) -> usize {
     if std::env::var_os("DSH_TESTS_SOAK").is_some() { soaked } else { usually }

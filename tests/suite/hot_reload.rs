@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use dsh_mock_model::answer::Answer;
 use dsh_mock_model::server::MockModel;
-use dsh_tests::TOOLS;
 use dsh_tests::client::Client;
 use dsh_tests::network::check_requests;
+use dsh_tests::tools_but;
 use dsh_tests::world::{World, until};
 use serde_json::{Value, json};
 
@@ -61,15 +61,15 @@ fn a_tool_goes_with_two_lines_and_comes_back_with_their_removal() {
     let mut client = world.ask(&mock);
     client.session("s");
     client.complete("s", "First.");
-    assert_eq!(offered(&mock), all_but(&[]));
+    assert_eq!(offered(&mock), tools_but(&[]));
     let told = changed(&client, || put(&world, WITHOUT_GREP));
     assert_eq!(told["ok"], true, "{told}");
     client.complete("s", "Second.");
-    assert_eq!((offered(&mock), tools(&mut client)), (all_but(&["grep"]), all_but(&["grep"])));
+    assert_eq!((offered(&mock), tools(&mut client)), (tools_but(&["grep"]), tools_but(&["grep"])));
     let told = changed(&client, || fs::remove_file(patch(&world)).unwrap());
     assert_eq!(told["ok"], true, "{told}");
     client.complete("s", "Third.");
-    assert_eq!((offered(&mock), tools(&mut client).len()), (all_but(&[]), 9));
+    assert_eq!((offered(&mock), tools(&mut client).len()), (tools_but(&[]), 9));
     assert_eq!(check_requests(&mut client, "s", &mock), 3);
     client.shut_down();
 }
@@ -78,11 +78,6 @@ fn a_tool_goes_with_two_lines_and_comes_back_with_their_removal() {
 fn outcome(client: &mut Client, text: &str) -> Value {
     client.prompt("s", text);
     client.rest("s")["outcome"].clone()
-}
-
-/// The product's tools without some.
-fn all_but(left_out: &[&str]) -> Vec<String> {
-    TOOLS.iter().filter(|name| !left_out.contains(name)).map(|name| (*name).to_owned()).collect()
 }
 
 #[test]
@@ -94,7 +89,7 @@ fn a_file_is_created_edited_broken_repaired_and_deleted_and_the_last_good_tree_s
     let write = |text: &str| put(&world, text);
     let told = changed(&client, || write(WITHOUT_GREP));
     assert_eq!(told["ok"], true, "{told}");
-    assert_eq!(tools(&mut client), all_but(&["grep"]));
+    assert_eq!(tools(&mut client), tools_but(&["grep"]));
     let broken = [
         ("- id: tool-grep\n  disabled: true\n- id: [\n", "cordis.patch.yml"),
         ("", "expected a list"),
@@ -107,7 +102,7 @@ fn a_file_is_created_edited_broken_repaired_and_deleted_and_the_last_good_tree_s
         assert_eq!(told["ok"], false, "{told}");
         let problem = told["problems"].to_string();
         assert!(problem.contains(expected), "{problem}");
-        assert_eq!(tools(&mut client), all_but(&["grep"]), "after {text:?}");
+        assert_eq!(tools(&mut client), tools_but(&["grep"]), "after {text:?}");
         let told = client.request("config/reload", json!({}));
         assert_eq!(
             (&told["ok"], &told["problems"][0]["severity"]),
@@ -115,14 +110,14 @@ fn a_file_is_created_edited_broken_repaired_and_deleted_and_the_last_good_tree_s
         );
     }
     assert_eq!(changed(&client, || write("- id: tool-read\n  disabled: true\n"))["ok"], true);
-    assert_eq!(tools(&mut client), all_but(&["read"]));
+    assert_eq!(tools(&mut client), tools_but(&["read"]));
     let told = changed(&client, || {
         fs::remove_dir_all(world.home().join("profiles"))
             .or_else(|_| fs::remove_file(patch(&world)))
             .unwrap();
     });
     assert_eq!(told["ok"], true);
-    assert_eq!(tools(&mut client), all_but(&[]));
+    assert_eq!(tools(&mut client), tools_but(&[]));
     client.complete("s", "Is anything here?");
     client.shut_down();
 }
@@ -144,14 +139,14 @@ fn a_running_turn_ends_with_the_tools_that_it_began_with() {
     client.prompt("s", "Look.");
     client.text("s", "Looking.");
     let told = changed(&client, || put(&world, WITHOUT_GREP));
-    assert_eq!((&told["ok"], tools(&mut client)), (&json!(true), all_but(&["grep"])));
+    assert_eq!((&told["ok"], tools(&mut client)), (&json!(true), tools_but(&["grep"])));
     mock.release();
     assert_eq!(client.rest("s")["text"], "Found.");
-    assert_eq!(offered(&mock), all_but(&[]), "the second step of the same turn");
+    assert_eq!(offered(&mock), tools_but(&[]), "the second step of the same turn");
     let result = client.event_of("s", "tool/result")["data"].to_string();
     assert!(result.contains("a.txt"), "{result}");
     client.complete("s", "Again.");
-    assert_eq!(offered(&mock), all_but(&["grep"]));
+    assert_eq!(offered(&mock), tools_but(&["grep"]));
     assert_eq!(check_requests(&mut client, "s", &mock), 3);
     client.shut_down();
 }
@@ -227,7 +222,7 @@ fn a_server_that_began_with_a_broken_file_says_what_is_wrong_until_it_is_mended(
     assert_eq!((&problem["line"], &problem["severity"]), (&json!(2), &json!("error")), "{problem}");
     put(&world, WITHOUT_GREP);
     client.session("s");
-    assert_eq!(tools(&mut client), all_but(&["grep"]));
+    assert_eq!(tools(&mut client), tools_but(&["grep"]));
     client.shut_down();
 }
 

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use dsh_tests::TOOLS;
 use dsh_tests::client::Client;
 use dsh_tests::world::{World, binary};
+use dsh_tests::{TOOLS, tools_but};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::json;
 
@@ -194,19 +194,7 @@ fn a_running_server_says_why_and_goes_on_with_what_it_had() {
     let profile = write(&world, "home/profiles/editor/cordis.patch.yml", good);
     fs::create_dir_all(world.home()).unwrap();
     let mut client = world.start("offline/retrieval");
-    assert_eq!(
-        tools(&mut client),
-        [
-            "deliberate",
-            "glob",
-            "interrupt_agent",
-            "list_agents",
-            "read",
-            "send_message",
-            "subagent",
-            "subagent_fork"
-        ]
-    );
+    assert_eq!(tools(&mut client), tools_but(&["grep"]));
     let place = world.home().join("cordis.patch.yml");
     for hostile in HOSTILE {
         remove(&place);
@@ -217,21 +205,7 @@ fn a_running_server_says_why_and_goes_on_with_what_it_had() {
         assert_eq!(reloaded["ok"], false, "{}: {reloaded}", hostile.name);
         let problems = reloaded["problems"].to_string();
         assert!(problems.contains(hostile.said), "{}: {problems}", hostile.name);
-        assert_eq!(
-            tools(&mut client),
-            [
-                "deliberate",
-                "glob",
-                "interrupt_agent",
-                "list_agents",
-                "read",
-                "send_message",
-                "subagent",
-                "subagent_fork"
-            ],
-            "{}",
-            hostile.name
-        );
+        assert_eq!(tools(&mut client), tools_but(&["grep"]), "{}", hostile.name);
     }
     remove(&place);
     fs::remove_file(profile).unwrap();
@@ -248,19 +222,7 @@ fn marks_and_line_ends_of_other_systems_are_fine() {
     let (code, found, _) = told(&world, &world.run(["config", "check"]));
     assert_eq!((code, found.as_str()), (0, "0 errors, 0 warnings\n"));
     let mut client = world.start("offline/retrieval");
-    assert_eq!(
-        tools(&mut client),
-        [
-            "deliberate",
-            "glob",
-            "interrupt_agent",
-            "list_agents",
-            "read",
-            "send_message",
-            "subagent",
-            "subagent_fork"
-        ]
-    );
+    assert_eq!(tools(&mut client), tools_but(&["grep"]));
     client.shut_down();
     write(&world, "home/cordis.patch.yml", text.replace("disabled", "disbaled"));
     let (code, found, _) = told(&world, &world.run(["config", "check"]));
@@ -285,36 +247,12 @@ fn a_file_that_may_not_be_read_is_refused_and_not_taken_for_none() {
     let place = write(&world, "home/cordis.patch.yml", "- id: tool-grep\n  disabled: true\n");
     let mut client = Client::spawn(unprivileged(&world, &["rpc"]));
     client.initialize();
-    assert_eq!(
-        tools(&mut client),
-        [
-            "deliberate",
-            "glob",
-            "interrupt_agent",
-            "list_agents",
-            "read",
-            "send_message",
-            "subagent",
-            "subagent_fork"
-        ]
-    );
+    assert_eq!(tools(&mut client), tools_but(&["grep"]));
     fs::set_permissions(&place, fs::Permissions::from_mode(0o000)).unwrap();
     let reloaded = client.request("config/reload", json!({}));
     assert_eq!(reloaded["ok"], false, "{reloaded}");
     assert!(reloaded["problems"].to_string().contains("cannot be read"), "{reloaded}");
-    assert_eq!(
-        tools(&mut client),
-        [
-            "deliberate",
-            "glob",
-            "interrupt_agent",
-            "list_agents",
-            "read",
-            "send_message",
-            "subagent",
-            "subagent_fork"
-        ]
-    );
+    assert_eq!(tools(&mut client), tools_but(&["grep"]));
     client.shut_down();
     let output = unprivileged(&world, &["config", "check"]).output().unwrap();
     let (code, found, _) = told(&world, &output);
