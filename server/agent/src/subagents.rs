@@ -16,6 +16,7 @@ mod changes;
 pub mod error;
 pub mod images;
 pub mod in_process;
+pub mod left;
 pub mod outcome;
 pub mod provider;
 pub mod request;

@@ -1,21 +1,13 @@
 //! Work that its process has left: what came of it is taken from the child's log.
 
 use dsh_protocol::event::SubagentSettled;
-use dsh_protocol::ids::SessionId;
-use dsh_protocol::session::SessionStatus;
 use dsh_session::activations::Activation;
-use dsh_session::repair::repair;
-use dsh_session::store::StoreError;
-use dsh_session::writer::AcquireError;
 
 use super::Background;
 use super::outcome::{CameOut, Progress, progress};
 use super::work::{Work, notice};
 use crate::hooks::{ActivationAdopted, ActivationLeft};
-
-/// How long after it was given work may be without a child before it is taken for lost, in milliseconds: another
-/// process may be starting it.
-const STARTING_MS: u64 = 30_000;
+use crate::subagents::left::{Left, look, may_be_starting};
 
 impl Background {
     /// What came of work that was left. `None`: it may still be done.
@@ -42,35 +34,18 @@ impl Background {
     }
 
     async fn came_of(&self, activation: &Activation) -> Option<CameOut> {
-        let id: &SessionId = &activation.child;
-        let live = self.agents.live(id);
-        if live.is_some_and(|agent| agent.status() == SessionStatus::Running) {
-            return None;
-        }
-        let age = (self.host.clock)().saturating_sub(activation.since);
-        let is_starting = age < STARTING_MS;
-        let writer = match self.sessions.open(id.clone()).await {
-            Ok(writer) => writer,
-            Err(StoreError::NotFound(_)) => return (!is_starting).then(CameOut::lost),
-            Err(StoreError::Storage(_) | StoreError::Written(_)) => return None,
-            Err(StoreError::Taken(_) | StoreError::Damaged { .. } | StoreError::Unsupported(_)) => {
-                return Some(CameOut::lost());
-            }
+        let lost_unless_starting =
+            || (!may_be_starting(&self.host, activation.since)).then(CameOut::lost);
+        let writer = match look(&self.agents, &self.sessions, &activation.child).await {
+            Left::AtWork => return None,
+            Left::Missing => return lost_unless_starting(),
+            Left::Unreadable => return Some(CameOut::lost()),
+            Left::Closed(writer) => writer,
         };
-        // Whoever runs it holds the right to append.
-        match writer.acquire().await {
-            Ok(()) => {}
-            Err(AcquireError::Lease(_)) => return None,
-            Err(AcquireError::Violation(_)) => return Some(CameOut::lost()),
-        }
-        if let Err(violation) = repair(&writer) {
-            tracing::warn!(%violation, "the log of a child that was left could not be closed");
-        }
-        writer.release().await;
         let name = activation.id.as_str();
         writer.log().read(|fold| {
             let Some(message) = fold.client_messages.get(name) else {
-                return (!is_starting).then(CameOut::lost);
+                return lost_unless_starting();
             };
             // Its own children are no reason to wait: they were left as well.
             match progress(fold, message, &mut false) {

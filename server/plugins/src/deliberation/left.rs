@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dsh_agent::hooks::{ROUND_LEFT, RoundAdopted, RoundLeft};
+use dsh_agent::subagents::left::{Left, look, may_be_starting};
 use dsh_agent::subagents::outcome;
 use dsh_agent::subagents::run::RunResult;
 use dsh_kernel::Context;
@@ -12,13 +13,9 @@ use dsh_kernel::plugin::StartError;
 use dsh_protocol::deliberation::{BranchOutcome, BranchPlan, BranchRole, Cleanup};
 use dsh_protocol::event::DeliberationSettled;
 use dsh_protocol::ids::{RoundId, SessionId};
-use dsh_protocol::session::SessionStatus;
 use dsh_protocol::subagent::StopReason;
 use dsh_protocol::turn::TurnEnd;
-use dsh_session::repair::repair;
 use dsh_session::rounds::OpenRound;
-use dsh_session::store::StoreError;
-use dsh_session::writer::AcquireError;
 use tokio::time::Instant;
 
 use super::outcome::{Reason, Verdict};
@@ -28,10 +25,6 @@ use super::{refs, window};
 
 /// How long the references of adopted packets may be checked.
 pub(super) const CHECKING: Duration = Duration::from_millis(500);
-
-/// How long after its beginning something that a person asked for may be without a child before it is taken for
-/// dead, in milliseconds: another process may be starting it.
-const STARTING_MS: u64 = 30_000;
 
 /// What is known of a child whose process may be gone.
 pub(super) enum Found {
@@ -49,33 +42,14 @@ pub(super) fn child_of(round: &RoundId, number: usize) -> SessionId {
 
 /// Looks for a child. `begun` is when it was to begin, in epoch milliseconds, where it may still be about to.
 pub(super) async fn child(services: &Services, id: SessionId, begun: Option<u64>) -> Found {
-    let live = services.agents.live(&id);
-    if live.is_some_and(|agent| agent.status() == SessionStatus::Running) {
-        return Found::Alive;
-    }
-    let writer = match services.sessions.open(id).await {
-        Ok(writer) => writer,
-        Err(StoreError::NotFound(_)) => {
-            let age = begun.map(|at| (services.host.clock)().saturating_sub(at));
-            let may_begin = age.is_some_and(|age| age < STARTING_MS);
-            return if may_begin { Found::Alive } else { Found::Nothing };
+    match look(&services.agents, &services.sessions, &id).await {
+        Left::Closed(writer) => Found::Ended(Box::new(outcome::of(writer.log()))),
+        Left::AtWork => Found::Alive,
+        Left::Missing if begun.is_some_and(|at| may_be_starting(&services.host, at)) => {
+            Found::Alive
         }
-        Err(StoreError::Storage(_) | StoreError::Written(_)) => return Found::Alive,
-        Err(StoreError::Taken(_) | StoreError::Damaged { .. } | StoreError::Unsupported(_)) => {
-            return Found::Nothing;
-        }
-    };
-    // Whoever runs it holds the right to append.
-    match writer.acquire().await {
-        Ok(()) => {}
-        Err(AcquireError::Lease(_)) => return Found::Alive,
-        Err(AcquireError::Violation(_)) => return Found::Nothing,
+        Left::Missing | Left::Unreadable => Found::Nothing,
     }
-    if let Err(violation) = repair(&writer) {
-        tracing::warn!(%violation, "the log of a child that was left could not be closed");
-    }
-    writer.release().await;
-    Found::Ended(Box::new(outcome::of(writer.log())))
 }
 
 /// What a child's log says. `None`: the server stopped while it worked.
