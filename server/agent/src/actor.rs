@@ -24,8 +24,11 @@ use crate::agent_loop::Shared;
 use crate::agents::session_info;
 use crate::turn::{Turn, TurnCancel};
 
+use self::look::Look;
+
 mod lease;
 mod left;
+mod look;
 mod tell;
 
 /// How many commands may wait for the task.
@@ -46,6 +49,8 @@ struct Actor {
     resumed: bool,
     /// Whether the log is gone, so that the task has nothing left to do.
     deleted: bool,
+    /// When to look again for what became of what is left open.
+    look: Look,
 }
 
 struct RunningTurn {
@@ -75,6 +80,7 @@ pub(crate) fn start(shared: Arc<Shared>, writer: Writer, first: Vec<EventData>) 
         woken: 0,
         resumed: true,
         deleted: false,
+        look: Look::default(),
     };
     tokio::spawn(actor.run(inbox, first));
     Agent { log, setup, commands, status: watch_status }
@@ -88,10 +94,7 @@ fn injected(notice: Notice) -> Prompt {
 
 /// Whether a crash may have left something open.
 fn is_left_open(fold: &Fold) -> bool {
-    fold.open_turn.is_some()
-        || fold.reviews.open().next().is_some()
-        || !fold.rounds.open().is_empty()
-        || !fold.activations.open().is_empty()
+    fold.open_turn.is_some() || left::is_at_work(fold)
 }
 
 /// What a session without a running turn is doing.
@@ -114,7 +117,14 @@ impl Actor {
                         continue;
                     }
                 },
-                None => inbox.recv().await,
+                None => tokio::select! {
+                    biased;
+                    command = inbox.recv() => command,
+                    () = self.look.due() => {
+                        self.look_again().await;
+                        continue;
+                    }
+                },
             };
             match command {
                 Some(Command::Close { reason, reply }) => {

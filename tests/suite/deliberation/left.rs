@@ -281,3 +281,21 @@ fn a_round_goes_on_while_another_process_looks() {
     other.shut_down();
     client.shut_down();
 }
+
+#[test]
+fn a_round_whose_process_is_killed_comes_out_for_whoever_looks_on() {
+    let found = update("independent-alternative", "FOUND-BY-A");
+    let (world, mock, mut client) = running(hand_in(&found), holds());
+    client.event("s", "one branch to come out", |event| event["data"]["stopReason"] == "completed");
+    let mut other = world.ask(&mock);
+    other.request("session/subscribe", json!({ "sessionId": "s", "after": -1 }));
+    other.request("session/get", json!({ "sessionId": "s" }));
+    assert!(other.log("s").iter().all(|event| event["type"] != "deliberation/settled"));
+    client.kill();
+    // Nobody asks for anything.
+    let settled = other.event_of("s", "deliberation/settled");
+    let outcomes = settled["data"]["outcomes"].as_array().unwrap();
+    assert_eq!(reasons(outcomes), ["completed", "interrupted"]);
+    mock.release();
+    other.shut_down();
+}

@@ -6,6 +6,7 @@ use std::time::Duration;
 use dsh_kernel::hooks::Serial;
 use dsh_protocol::event::EventData;
 use dsh_session::activations::Activation;
+use dsh_session::fold::Fold;
 use dsh_session::reviews::Review;
 use dsh_session::rounds::OpenRound;
 
@@ -18,12 +19,35 @@ use crate::hooks::{
 /// How long somebody may take to say what became of one thing that was left.
 const ADOPTION: Duration = Duration::from_secs(2);
 
+/// Whether something that has a life beside turns is open.
+pub(super) fn is_at_work(fold: &Fold) -> bool {
+    fold.reviews.open().next().is_some()
+        || !fold.rounds.open().is_empty()
+        || !fold.activations.open().is_empty()
+}
+
 impl Actor {
     /// Settles what a crash left open. Nobody may ask the agent for anything meanwhile.
     pub(super) async fn adopt(&mut self) {
         self.adopt_reviews().await;
         self.adopt_rounds().await;
         self.adopt_activations().await;
+        let is_left = self.writer.log().read(is_at_work);
+        self.look.plan(is_left);
+    }
+
+    /// Looks again for what became of what is left open: whoever was at work on it may be gone by now.
+    pub(super) async fn look_again(&mut self) {
+        self.look.begin();
+        if self.refresh().await.is_err() || !self.writer.log().read(is_at_work) {
+            self.look.plan(false);
+            return;
+        }
+        match self.lease().await {
+            Ok(()) => self.rest().await,
+            // Another process runs a turn here, or the log cannot be written now.
+            Err(_) => self.look.plan(!self.deleted),
+        }
     }
 
     async fn adopt_reviews(&mut self) {
