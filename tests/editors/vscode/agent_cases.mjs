@@ -114,13 +114,15 @@ export const AGENT_CASES = {
     chat.model.release();
   },
 
-  async "a round whose server was killed is not shown as running"(chat) {
+  async "a round whose server was killed was interrupted, without anybody asking"(chat) {
     await chat.have("local/mock", "who are you?");
     await chat.deliberate("And then, slowly?");
     await until("both to wait", () => chat.model.waiting() === 2);
     chat.kill();
-    await chat.frame.locator(".deliberation").last().locator(".round-head .outcome", { hasText: "not running" }).waitFor();
-    await until("a branch without an outcome", async () => (await chat.branch("audit").locator(".outcome").innerText()) === "no outcome");
+    await chat.branch("audit").locator(".outcome", { hasText: "interrupted" }).waitFor();
+    await chat.branch("review").locator(".outcome", { hasText: "interrupted" }).waitFor();
+    assert.match(await chat.branch("audit").innerText(), /The server stopped/);
+    assert.equal(await chat.frame.locator(".deliberation").last().locator(".round-head .outcome").innerText(), "");
     assert.equal(await chat.frame.locator(".deliberation button[aria-label^=Stop]:visible").count(), 0);
     chat.model.release();
     await chat.clearToasts();

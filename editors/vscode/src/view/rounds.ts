@@ -131,6 +131,8 @@ function showOutcome(outcome: BranchOutcome, actions: TextActions): HTMLElement[
   if (historyWindow && historyWindow.projectedSteps < historyWindow.requestedSteps) {
     remarks.push(`It read ${historyWindow.projectedSteps} of the ${historyWindow.requestedSteps} steps that it was asked to read.`);
   }
-  if (outcome.cleanup === "failed" || outcome.cleanup === "abandoned") remarks.push("Its agent did not end in time.");
+  const isLate = outcome.cleanup === "failed" || outcome.cleanup === "abandoned";
+  // The server's end was its own end.
+  if (isLate && outcome.stopReason !== "interrupted") remarks.push("Its agent did not end in time.");
   return [...parts, ...remarks.map((text) => h("div", { class: "remark" }, text))];
 }
