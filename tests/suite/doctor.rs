@@ -366,3 +366,14 @@ fn the_model_that_new_sessions_use_is_ready_or_the_reason_is_said() {
     let unknown = report(&world, &["--model", "nobody/x"]);
     assert!(check(&unknown, "model")["text"].as_str().unwrap().contains("`nobody`"));
 }
+
+#[test]
+fn a_row_that_names_what_nobody_has_needs_attention() {
+    let world = World::new();
+    write(&world, "home/cordis.patch.yml", "- id: tool-subagent\n  merge: {provider: zzz}\n");
+    let report = report(&world, &[]);
+    assert_eq!(attention(&report), ["plugins"]);
+    let details = check(&report, "plugins")["details"].to_string();
+    assert!(details.contains("tool-subagent: `provider` names `zzz`"), "{details}");
+    assert!(details.contains("there are fork,"), "{details}");
+}

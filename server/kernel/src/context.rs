@@ -151,6 +151,12 @@ impl Context {
         self.effects.push(effect).map_err(|_refused| self.inactive())
     }
 
+    /// Has the plugin say what it is without, whenever somebody looks at where it stands, for as long as it runs.
+    /// What it names may come and go without a reload. Must answer at once, and may not ask this kernel.
+    pub fn report_missing(&self, missing: impl Fn() -> Vec<String> + Send + Sync + 'static) {
+        self.effects.ask_for_missing(Arc::new(missing));
+    }
+
     /// Where this kernel's hooks are dispatched.
     pub fn hooks(&self) -> &Hooks {
         &self.shared.hooks

@@ -50,6 +50,9 @@ pub(crate) struct Effect {
     pub(crate) undo: Box<dyn FnOnce(Unloading) -> BoxFuture<'static, ()> + Send>,
 }
 
+/// Says what a plugin is without now, in words; empty: nothing.
+pub(crate) type Missing = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
+
 /// What a plugin has done so far, in order. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct Effects(Arc<Mutex<State>>);
@@ -57,6 +60,8 @@ pub(crate) struct Effects(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     done: Vec<Effect>,
+    /// Those that say what it is without.
+    missing: Vec<Missing>,
     /// Whether undoing has begun; nothing is added from then on.
     closed: bool,
 }
@@ -75,6 +80,20 @@ impl Effects {
     /// What each effect is, in order.
     pub(crate) fn labels(&self) -> Vec<String> {
         self.lock().done.iter().map(|effect| effect.label.clone()).collect()
+    }
+
+    /// Adds somebody to ask what the plugin is without.
+    pub(crate) fn ask_for_missing(&self, missing: Missing) {
+        let mut state = self.lock();
+        if !state.closed {
+            state.missing.push(missing);
+        }
+    }
+
+    /// What the plugin is without now.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        let asked = self.lock().missing.clone();
+        asked.iter().flat_map(|missing| missing()).collect()
     }
 
     /// Undoes everything, last first, one after the other. One that panics or hangs does not keep the others
@@ -107,6 +126,7 @@ impl Effects {
     fn close_and_pop(&self) -> Option<Effect> {
         let mut state = self.lock();
         state.closed = true;
+        state.missing.clear();
         state.done.pop()
     }
 

@@ -299,15 +299,15 @@ impl Graph {
         fibers.into_iter().map(|fiber| fiber.effects.clone()).collect()
     }
 
-    /// Every row and where its plugin stands, in the order of the tree.
-    pub(crate) fn statuses(&self) -> Vec<PluginStatus> {
+    /// Every row and where its plugin stands, in the order of the tree, with whom to ask what it is without.
+    pub(crate) fn statuses(&self) -> Vec<(PluginStatus, Effects)> {
         let mut fibers: Vec<(&u64, &Fiber)> = self.fibers.iter().collect();
         fibers.sort_by_key(|(slot, fiber)| (fiber.position, **slot));
         let statuses = fibers.into_iter().map(|(slot, fiber)| {
             let waits = fiber.state == PluginState::Pending;
             let active = fiber.state == PluginState::Active;
             let provides = self.services.iter().filter(|(_, it)| active && it.owner.slot == *slot);
-            PluginStatus {
+            let status = PluginStatus {
                 id: fiber.leaf.id.clone(),
                 name: fiber.leaf.name.clone(),
                 state: fiber.state,
@@ -315,9 +315,12 @@ impl Graph {
                 provides: provides.map(|((_, name), _)| name.clone()).collect(),
                 error: fiber.error.clone(),
                 effects: fiber.effects.labels(),
-            }
+                missing: Vec::new(),
+            };
+            (status, fiber.effects.clone())
         });
-        statuses.chain(self.rejected.iter().cloned()).collect()
+        let rejected = self.rejected.iter().map(|status| (status.clone(), Effects::default()));
+        statuses.chain(rejected).collect()
     }
 }
 

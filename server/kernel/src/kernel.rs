@@ -77,6 +77,7 @@ impl Kernel {
                         provides: Vec::new(),
                         error: Some(error),
                         effects: Vec::new(),
+                        missing: Vec::new(),
                     });
                 }
             });
@@ -104,7 +105,15 @@ impl Kernel {
 
     /// Every row and where its plugin stands now, in the order of the tree.
     pub fn plugins(&self) -> Vec<PluginStatus> {
-        self.shared.graph().statuses()
+        // Those who are asked may take their time, or locks of their own.
+        let statuses = self.shared.graph().statuses();
+        let asked = statuses.into_iter().map(|(mut status, effects)| {
+            if status.state == PluginState::Active {
+                status.missing = effects.missing();
+            }
+            status
+        });
+        asked.collect()
     }
 
     /// Whether a change of the tree is under way or waits: what is missing now may be there after it.

@@ -49,4 +49,6 @@ pub struct PluginStatus {
     pub error: Option<String>,
     /// What it has registered, in order.
     pub effects: Vec<String>,
+    /// What an active one is without, in words: names in its configuration that nobody has taken.
+    pub missing: Vec<String>,
 }

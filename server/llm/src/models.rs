@@ -41,6 +41,11 @@ impl Models {
         self.adapters.get(provider)
     }
 
+    /// The names of the providers, in order.
+    pub fn providers(&self) -> Vec<String> {
+        self.adapters.names()
+    }
+
     /// Every model that is offered, by provider and then in the adapter's order. Takes at most 300 ms.
     pub async fn list(&self, default: &ModelId) -> Vec<ModelInfo> {
         let adapters = self.adapters.all();

@@ -17,6 +17,7 @@ use dsh_agent::tools::TOOLS;
 use dsh_kernel::Context;
 use dsh_kernel::hooks::Position;
 use dsh_kernel::plugin::{Plugin, StartError, read_config};
+use dsh_llm::models::LLM;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
@@ -27,6 +28,8 @@ use review::command::ReviewCommand;
 use round::Services;
 use rounds::Rounds;
 use tool::Deliberate;
+
+use crate::missing::Names;
 
 mod arguments;
 mod branch;
@@ -50,7 +53,7 @@ mod window;
 
 pub(crate) const PLUGIN: Plugin = Plugin {
     inject: &["subagents", "systemPrompt", "tools", "agents", "sessions", "host"],
-    optional: &["fs", "commands"],
+    optional: &["fs", "commands", "llm"],
     provides: &["deliberation"],
     config: config::SPEC,
     ..Plugin::new("dsh-deliberation", start)
@@ -71,6 +74,13 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
             files: context.optional(&FS)?,
             config,
         });
+        let names = Names {
+            subagents: Arc::clone(&services.subagents),
+            tools: Arc::clone(&services.tools),
+            models: context.optional(&LLM)?,
+        };
+        let asked = services.config.clone();
+        context.report_missing(move || asked.missing(&names));
         let gate = Arc::new(Gate::new(
             services.config.clone(),
             Arc::clone(&services.subagents),

@@ -14,6 +14,7 @@ mod fs;
 mod llm;
 mod llm_offline;
 mod mid_fork;
+mod missing;
 mod offline;
 mod openai;
 mod replay;

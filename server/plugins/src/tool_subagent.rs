@@ -14,6 +14,7 @@ use dsh_agent::tools::TOOLS;
 use dsh_kernel::Context;
 use dsh_kernel::config::{ConfigProblem, ConfigSpec};
 use dsh_kernel::plugin::{Plugin, StartError, read_config};
+use dsh_llm::models::LLM;
 use dsh_protocol::content::ContentBlock;
 use dsh_protocol::event::SubagentMode;
 use dsh_protocol::ids::SessionId;
@@ -26,9 +27,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::missing::Names;
+
 pub(crate) const PLUGIN: Plugin = Plugin {
     inject: &["subagents", "tools"],
-    optional: &["backgroundAgents"],
+    optional: &["backgroundAgents", "llm"],
     config: ConfigSpec::of::<Config>().and(problems),
     ..Plugin::new("tool-subagent", start)
 };
@@ -114,17 +117,36 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
         let config: Config = read_config(config)?;
         let background =
             if config.enable_run_in_background { context.optional(&BACKGROUND)? } else { None };
+        let (subagents, tools) = (context.get(&SUBAGENTS)?, context.get(&TOOLS)?);
+        let names = Names {
+            subagents: Arc::clone(&subagents),
+            tools: Arc::clone(&tools),
+            models: context.optional(&LLM)?,
+        };
+        let asked = config.clone();
+        context.report_missing(move || missing(&asked, &names));
         let definition = |knows| definition(&config.tool_name, knows, background.is_some());
         let tool = Subagent {
             fresh: definition(false),
             knowing: definition(true),
             background,
-            subagents: context.get(&SUBAGENTS)?,
+            subagents,
             config,
         };
-        context.keep(context.get(&TOOLS)?.register(Arc::new(tool))?)?;
+        context.keep(tools.register(Arc::new(tool))?)?;
         Ok(())
     })
+}
+
+/// The names that nobody has. Without its provider there is no tool.
+fn missing(config: &Config, names: &Names) -> Vec<String> {
+    let Config { provider, agent_options, tool_filter, .. } = config;
+    let ToolFilter { allow, deny } = tool_filter.clone().unwrap_or_default();
+    let mut missing: Vec<String> = names.subagents("provider", provider).into_iter().collect();
+    missing.extend(names.models("agentOptions.provider", agent_options.provider.as_ref()));
+    missing.extend(names.tools("toolFilter.allow", &allow.unwrap_or_default()));
+    missing.extend(names.tools("toolFilter.deny", &deny));
+    missing
 }
 
 /// `knows`: whether its subagents know what the session holds.

@@ -31,10 +31,13 @@ impl Runtime {
                 PluginState::Pending => {
                     (format!("waits for {}", status.waiting_for.join(", ")), false)
                 }
-                PluginState::Active
-                | PluginState::Disposed
-                | PluginState::Loading
-                | PluginState::Unloading => continue,
+                PluginState::Active => {
+                    let missing = status.missing.into_iter();
+                    let warned = missing.map(|it| of_row(composition, &status.id, it).warning());
+                    problems.extend(warned);
+                    continue;
+                }
+                PluginState::Disposed | PluginState::Loading | PluginState::Unloading => continue,
             };
             let problem = of_row(composition, &status.id, message);
             problems.push(if is_error { problem } else { problem.warning() });

@@ -67,3 +67,32 @@ fn rows_that_wait_for_one_that_is_disabled_are_warnings() {
             0 errors, 9 warnings"#]],
     );
 }
+
+#[test]
+fn names_that_nobody_has_are_warnings() {
+    check(
+        "- id: tool-deliberation\n  merge:\n    freshProvider: zzz\n    maxRecentSteps: 9\n    \
+         autoReview: {enabled: true, provider: nosuch, route: other, capability: own}\n    \
+         routes: [{name: other, description: d, provider: nowhere, model: m}]\n    \
+         capabilityProfiles: [{name: own, description: d, allow: [nosuchtool, read]}]\n\
+         - id: tool-subagent\n  merge: {provider: zzz, toolFilter: {deny: [bash]}}\n",
+        &expect![[r#"
+            ROOT/home/cordis.patch.yml:3:5: warning: tool-deliberation: `autoReview.provider` names `nosuch`, and no row has a provider of subagents of that name; there are fork, mid-fork-current-turn, mid-fork-step-1, mid-fork-step-2, mid-fork-step-3, mid-fork-step-4, mid-fork-step-5, …
+            ROOT/home/cordis.patch.yml:3:5: warning: tool-deliberation: `capabilityProfiles[0].allow` names `nosuchtool`, and no row has a tool of that name; there are glob, grep, interrupt_agent, list_agents, read, send_message, subagent_fork
+            ROOT/home/cordis.patch.yml:3:5: warning: tool-deliberation: `freshProvider` names `zzz`, and no row has a provider of subagents of that name; there are fork, mid-fork-current-turn, mid-fork-step-1, mid-fork-step-2, mid-fork-step-3, mid-fork-step-4, mid-fork-step-5, …
+            ROOT/home/cordis.patch.yml:3:5: warning: tool-deliberation: `midForkProvider with maxRecentSteps` names `mid-fork-step-9`, and no row has a provider of subagents of that name; there are fork, mid-fork-current-turn, mid-fork-step-1, mid-fork-step-2, mid-fork-step-3, mid-fork-step-4, mid-fork-step-5, …
+            ROOT/home/cordis.patch.yml:3:5: warning: tool-deliberation: `routes[0].provider` names `nowhere`, and no row has a provider of models of that name; there are deepseek, local, offline, openai, replay
+            ROOT/home/cordis.patch.yml:9:10: warning: tool-subagent: `provider` names `zzz`, and no row has a provider of subagents of that name; there are fork, mid-fork-current-turn, mid-fork-step-1, mid-fork-step-2, mid-fork-step-3, mid-fork-step-4, mid-fork-step-5, …
+            ROOT/home/cordis.patch.yml:9:10: warning: tool-subagent: `toolFilter.deny` names `bash`, and no row has a tool of that name; there are glob, grep, interrupt_agent, list_agents, read, send_message, subagent_fork
+            0 errors, 7 warnings"#]],
+    );
+    check(
+        "- id: tool-deliberation\n  merge:\n    \
+         autoReview: {enabled: true, provider: fork, route: other, capability: own}\n    \
+         routes: [{name: other, description: d}]\n    \
+         capabilityProfiles: [{name: own, description: d, allow: [read]}]\n",
+        &expect![[r#"
+            ROOT/home/cordis.patch.yml:3:5: warning: tool-deliberation: `autoReview.provider` names `fork`, whose agents see nothing of the turn that they are to review; name one of a row `mid-fork-provider`
+            0 errors, 1 warning"#]],
+    );
+}

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use dsh_runtime::config::environment_file;
 use dsh_runtime::config::problem::{Problem, Severity};
-use dsh_runtime::kernel::PluginState;
+use dsh_runtime::kernel::{PluginState, PluginStatus};
 use dsh_runtime::runtime::RuntimeConfig;
 
 use super::Mounted;
@@ -217,11 +217,20 @@ fn plugins(mounted: &Mounted) -> Check {
     let down: Vec<String> = down.map(|plugin| format!("{}: {}", plugin.id, plugin.state)).collect();
     let is_active = |state| matches!(state, PluginState::Active);
     let active = mounted.active.iter().filter(|plugin| is_active(plugin.state)).count();
-    if down.is_empty() {
+    if !down.is_empty() {
+        let text = format!("{active} active, {} not; see above", down.len());
+        return Check::of("plugins", Err(text)).with(down);
+    }
+    let without = |it: &PluginStatus| {
+        let id = it.id.clone();
+        it.missing.clone().into_iter().map(move |missing| format!("{id}: {missing}"))
+    };
+    let missing: Vec<String> = mounted.active.iter().flat_map(without).collect();
+    if missing.is_empty() {
         return Check::of("plugins", Ok(format!("{active} active, none failed, none waits")));
     }
-    let text = format!("{active} active, {} not; see above", down.len());
-    Check::of("plugins", Err(text)).with(down)
+    let text = format!("{active} active, but not all that their rows name is there");
+    Check::of("plugins", Err(text)).with(missing)
 }
 
 /// Whether the model that new sessions use can be asked.

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 mod check;
+mod missing;
 
 /// The plugin's name, which begins every message about its configuration.
 pub(super) const NAME: &str = "tool-deliberation";
