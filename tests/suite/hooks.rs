@@ -8,7 +8,7 @@ use dsh_agent::agent::{Agent, Cancel, Notice, Prompt};
 use dsh_agent::agents::{AGENTS, NewSession};
 use dsh_agent::hooks::{
     ACTIVATION_LEFT, EXECUTE, GoOn, HOOKS, PRE_EXECUTE, PRE_STEP, RESULT, REVIEW_LEFT, ROUND_LEFT,
-    Refusal, Rejection, TURN_STOPPING,
+    Refusal, Rejection, SESSION_CLOSING, TURN_STOPPING,
 };
 use dsh_agent::host::{HOST, Host, Observer, time_ordered_ids};
 use dsh_agent::subagents::provider::{PROVIDER_ADDED, PROVIDER_REMOVED};
@@ -136,6 +136,7 @@ fn start_listener(context: Context, _: Value) -> BoxFuture<'static, Result<(), S
         REVIEW_LEFT.listen(&context, Position::Last, |_| async { Ok(None) })?;
         ROUND_LEFT.listen(&context, Position::Last, |_| async { Ok(None) })?;
         ACTIVATION_LEFT.listen(&context, Position::Last, |_| async { Ok(None) })?;
+        SESSION_CLOSING.listen(&context, Position::Last, |_| async { Ok(()) })?;
         TURN_STOPPING.listen(&context, Position::Last, move |event| {
             script.hear(format!("stops after {} rounds", event.rounds));
             let said = prompted.lock().unwrap().clone();

@@ -352,6 +352,7 @@ fn start_entitled(context: Context, _: Value) -> Started {
             context.get(&SESSIONS)?,
             Arc::new(Titles(context.get(&AGENT_LOOP)?)),
             context.get(&DEFAULT_MODEL)?,
+            context.hooks().clone(),
         ));
         let closing = Arc::clone(&agents);
         context.on_dispose("agents", |_| async move { closing.close_all().await })?;

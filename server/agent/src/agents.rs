@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use dsh_kernel::hooks::Hooks;
 use dsh_kernel::service::Key;
 use dsh_protocol::content::Usage;
 use dsh_protocol::event::{Event, EventData, SessionTitle};
@@ -70,6 +71,7 @@ pub struct Agents {
     sessions: Arc<Sessions>,
     agent_loop: Arc<dyn AgentLoop>,
     default_model: Arc<ModelId>,
+    hooks: Hooks,
     live: Mutex<Live>,
     /// Tells that one more is loaded.
     loaded: Notify,
@@ -120,12 +122,14 @@ impl Agents {
         sessions: Arc<Sessions>,
         agent_loop: Arc<dyn AgentLoop>,
         default_model: Arc<ModelId>,
+        hooks: Hooks,
     ) -> Self {
         Self {
             host,
             sessions,
             agent_loop,
             default_model,
+            hooks,
             live: Mutex::default(),
             loaded: Notify::new(),
         }

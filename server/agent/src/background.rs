@@ -27,6 +27,7 @@ use crate::subagents::Subagents;
 use crate::subagents::request::StartRequest;
 use crate::subagents::run::Run;
 
+mod close;
 pub mod error;
 mod left;
 pub mod list;
@@ -74,6 +75,8 @@ struct HeldChild {
     activations: usize,
     /// What it was started with, until nothing of it is wanted any more.
     run: Option<Run>,
+    /// Whether its parent has stopped what it has, and so need not be told.
+    stopped: bool,
 }
 
 /// A child that was given work.
@@ -294,8 +297,12 @@ impl Background {
             let below: Vec<SessionId> = agent.log().read(|fold| {
                 fold.activations.open().iter().map(|open| open.child.clone()).collect()
             });
+            // One that only waits for its own children has no turn that could say so.
+            if let Some(held) = self.lock().children.get_mut(agent.id()) {
+                held.stopped |= !below.is_empty();
+            }
             let cancel = Cancel { turn: None, keep_queue: true, reason: AbortReason::Parent };
-            let mut was_running = agent.cancel(cancel).await?.cancelled;
+            let mut was_running = agent.cancel(cancel).await?.cancelled || !below.is_empty();
             for child in below {
                 if let Some(child) = self.agents.live(&child) {
                     was_running |= self.stop(&child).await?;
@@ -324,6 +331,7 @@ impl Background {
         };
         // A child that was closed before it came to the message: whoever takes the parent over next looks again.
         if let Some(out) = out {
+            let out = if self.is_stopped(&work.child) { out.stopped() } else { out };
             let stop_reason = out.stop_reason;
             let text = out.text.clone();
             if let Err(refused) = self.settle(&work, stop_reason, Some(out)).await {
@@ -392,7 +400,13 @@ impl Background {
     fn hold(&self, work: &Work) {
         let mut held = self.lock();
         held.activations.insert(work.id.clone());
-        held.children.entry(work.child.clone()).or_default().activations += 1;
+        let child = held.children.entry(work.child.clone()).or_default();
+        child.activations += 1;
+        child.stopped = false;
+    }
+
+    fn is_stopped(&self, child: &SessionId) -> bool {
+        self.lock().children.get(child).is_some_and(|held| held.stopped)
     }
 
     /// Lets an activation go, and its child with the last one: it stays on disk.

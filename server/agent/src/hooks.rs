@@ -54,6 +54,13 @@ pub const ACTIVATION_LEFT: Serial<ActivationLeft, ActivationAdopted> = Serial::n
      Everything said of `agent/review-left` holds.",
 );
 
+/// Told of each session that is closed.
+pub const SESSION_CLOSING: Observe<SessionClosing> = Observe::new(
+    "agent/session-closing",
+    "When a client closes a session, after its turn was cancelled. Whoever works for it beside its turns ends \
+     that and logs how it came out; the session's agent goes when all have.",
+);
+
 /// Stands around each model's tool call that runs.
 pub const EXECUTE: Waterfall<ToolCalled, ToolOutcome> = Waterfall::new(
     "tools/execute",
@@ -83,6 +90,7 @@ pub const HOOKS: &[Declaration] = &[
     REVIEW_LEFT.declaration(),
     ROUND_LEFT.declaration(),
     ACTIVATION_LEFT.declaration(),
+    SESSION_CLOSING.declaration(),
     EXECUTE.declaration(),
     PRE_EXECUTE.declaration(),
     RESULT.declaration(),
@@ -99,6 +107,13 @@ pub struct At {
     pub turn: u64,
     /// The step.
     pub step: u64,
+}
+
+/// A session that a client closes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionClosing {
+    /// The session.
+    pub session_id: SessionId,
 }
 
 /// A step that is about to begin.

@@ -1,6 +1,7 @@
 //! `dsh-ls run`: one question, one answer. The answer goes to standard output, everything else to standard
 //! error.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Read, Write};
 use std::process::ExitCode;
@@ -10,7 +11,7 @@ use anyhow::{Context, anyhow, bail};
 use dsh_protocol::content::{ContentBlock, visible_text};
 use dsh_protocol::event::{Event, EventData};
 use dsh_protocol::evidence::EvidenceFailure;
-use dsh_protocol::ids::{ModelId, SessionId};
+use dsh_protocol::ids::{ActivationId, ModelId, SessionId};
 use dsh_protocol::params::session::Delivery;
 use dsh_protocol::turn::{AbortReason, Budget, NoTurn, Outcome, TurnEnd};
 use dsh_runtime::agent::agent::{Agent, Cancel, Prompt};
@@ -69,36 +70,104 @@ async fn ask(runtime: &Runtime, args: &RunArgs) -> anyhow::Result<u8> {
         };
     }
     let after = agent.log().last_seq();
+    let earlier: BTreeSet<ActivationId> = in_background(&agent, &BTreeSet::new()).collect();
     let prompt = Prompt {
         content: vec![ContentBlock::Text { text }],
         delivery: Delivery::Followup,
         client_message_id: None,
     };
     let receipt = agent.prompt(prompt).await?;
-    let mut printer = Printer { json: args.json, quiet: args.quiet, cursor: after, lost: None };
-    let mut interrupted = false;
-    let mut events = agent.log().watch();
-    let waiting = wait(&agent, Some(&receipt.message_id));
-    tokio::pin!(waiting);
-    let waited = loop {
-        printer.print(&agent);
-        tokio::select! {
-            biased;
-            waited = &mut waiting => break waited?,
-            changed = events.changed() => changed.context("the session ended")?,
-            () = signals.next() => {
-                if std::mem::replace(&mut interrupted, true) {
-                    return Ok(INTERRUPTED);
-                }
-                let cancel = Cancel { turn: None, keep_queue: false, reason: AbortReason::User };
-                agent.cancel(cancel).await?;
-            }
-        }
+    let printer = Printer { json: args.json, quiet: args.quiet, cursor: after, lost: None };
+    let mut following = Following { agent, signals, printer, interrupted: false };
+    let message = Some(&receipt.message_id);
+    let Some(mut waited) = following.follow(async |agent| wait(agent, message).await).await? else {
+        return Ok(INTERRUPTED);
     };
+    // What subagents find that were left to work in the background is part of the answer.
+    while following.goes_on(&waited) && in_background(&following.agent, &earlier).next().is_some() {
+        let came_out = following.follow(async |agent| one_came_out(agent, &earlier).await);
+        let Some(()) = came_out.await? else { return Ok(INTERRUPTED) };
+        let Some(last) = following.follow(async |agent| wait(agent, None).await).await? else {
+            return Ok(INTERRUPTED);
+        };
+        waited = last;
+    }
     // Everything up to the turn's end is on disk before the process says that it is done.
-    let _ = wait(&agent, None).await;
+    let _ = wait(&following.agent, None).await;
+    let Following { agent, mut printer, interrupted, .. } = following;
     printer.print(&agent);
     Ok(conclude(args, printer, &waited, interrupted))
+}
+
+/// What subagents of a session are at work on in the background, but for some.
+fn in_background(
+    agent: &Agent,
+    but: &BTreeSet<ActivationId>,
+) -> impl Iterator<Item = ActivationId> {
+    let open: Vec<ActivationId> = agent
+        .log()
+        .read(|fold| fold.activations.open().iter().map(|open| open.id.clone()).collect());
+    let but = but.clone();
+    open.into_iter().filter(move |id| !but.contains(id))
+}
+
+/// Waits until there is less in the background.
+async fn one_came_out(agent: &Agent, but: &BTreeSet<ActivationId>) -> anyhow::Result<()> {
+    let mut events = agent.log().watch();
+    let before = in_background(agent, but).count();
+    while in_background(agent, but).count() >= before {
+        events.changed().await.context("the session ended")?;
+    }
+    Ok(())
+}
+
+/// A session that is printed while something of it is waited for.
+struct Following {
+    agent: Agent,
+    signals: Signals,
+    printer: Printer,
+    interrupted: bool,
+}
+
+impl Following {
+    /// Waits for something. `None`: a person has had enough.
+    async fn follow<T, E>(
+        &mut self,
+        what: impl AsyncFnOnce(&Agent) -> Result<T, E>,
+    ) -> anyhow::Result<Option<T>>
+    where
+        anyhow::Error: From<E>,
+    {
+        let Self { agent, signals, printer, interrupted } = self;
+        let mut events = agent.log().watch();
+        let waiting = what(agent);
+        tokio::pin!(waiting);
+        loop {
+            printer.print(agent);
+            tokio::select! {
+                biased;
+                came = &mut waiting => return Ok(Some(came?)),
+                changed = events.changed() => changed.context("the session ended")?,
+                () = signals.next() => {
+                    if std::mem::replace(interrupted, true) {
+                        return Ok(None);
+                    }
+                    let cancel = Cancel { turn: None, keep_queue: false, reason: AbortReason::User };
+                    // Where no turn runs, its subagents end with the process.
+                    if !agent.cancel(cancel).await?.cancelled {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the session can still be woken.
+    fn goes_on(&self, waited: &Waited) -> bool {
+        let ended =
+            matches!(waited.outcome, Outcome::Turn(TurnEnd::Completed | TurnEnd::MaxTokens));
+        ended && !self.interrupted
+    }
 }
 
 /// The commands of a folder, if one of them is what the text names.

@@ -32,6 +32,7 @@ fn start(context: Context, _config: Value) -> BoxFuture<'static, Result<(), Star
             context.get(&SESSIONS)?,
             context.get(&AGENT_LOOP)?,
             context.get(&DEFAULT_MODEL)?,
+            context.hooks().clone(),
         ));
         let unloading = Arc::clone(&agents);
         let unloading = tokio::spawn(async move { unloading.unload_unused().await });

@@ -8,6 +8,7 @@ use dsh_agent::agents::AGENTS;
 use dsh_agent::commands::COMMANDS;
 use dsh_agent::deliberation::{DELIBERATION, Deliberation};
 use dsh_agent::files::FS;
+use dsh_agent::hooks::SESSION_CLOSING;
 use dsh_agent::host::HOST;
 use dsh_agent::prompt::SYSTEM_PROMPT;
 use dsh_agent::sessions::SESSIONS;
@@ -46,6 +47,7 @@ mod refs;
 mod review;
 mod round;
 mod rounds;
+mod running;
 mod shown;
 mod text;
 mod tool;
@@ -89,6 +91,7 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
         ));
         let rounds = Rounds::new(services, Arc::clone(&gate));
         end_with(&context, &rounds)?;
+        end_with_session(&context, &rounds)?;
         follow(&context, &gate)?;
         review::listen(&context, &rounds.reviews)?;
         left::listen(&context, &rounds)?;
@@ -108,8 +111,21 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
 fn end_with(context: &Context, rounds: &Arc<Rounds>) -> Result<(), StartError> {
     let rounds = Arc::clone(rounds);
     context.on_dispose_within("running rounds", CLOSE * 2, move |why| async move {
-        if why.is_shutdown() && tokio::time::timeout(CLOSE, rounds.close()).await.is_err() {
+        if why.is_shutdown() && tokio::time::timeout(CLOSE, rounds.close(None)).await.is_err() {
             tracing::error!("rounds did not end in time");
+        }
+    })?;
+    Ok(())
+}
+
+/// What runs for a session ends with it.
+fn end_with_session(context: &Context, rounds: &Arc<Rounds>) -> Result<(), StartError> {
+    let rounds = Arc::clone(rounds);
+    SESSION_CLOSING.listen(context, Position::Last, move |closing| {
+        let rounds = Arc::clone(&rounds);
+        async move {
+            let closed = tokio::time::timeout(CLOSE, rounds.close(Some(&closing.session_id))).await;
+            closed.map_err(|_| "rounds and reviews did not end in time".to_owned())
         }
     })?;
     Ok(())

@@ -7,7 +7,7 @@ use std::time::Duration;
 use dsh_agent::agents::AGENTS;
 use dsh_agent::background::error::Refused;
 use dsh_agent::background::{BACKGROUND, Background};
-use dsh_agent::hooks::ACTIVATION_LEFT;
+use dsh_agent::hooks::{ACTIVATION_LEFT, SESSION_CLOSING};
 use dsh_agent::host::HOST;
 use dsh_agent::sessions::SESSIONS;
 use dsh_agent::subagents::SUBAGENTS;
@@ -72,6 +72,11 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
         ACTIVATION_LEFT.listen(&context, Position::Last, move |left| {
             let background = Arc::clone(&own);
             async move { Ok(background.adopt(&left).await) }
+        })?;
+        let own = Arc::clone(&background);
+        SESSION_CLOSING.listen(&context, Position::Last, move |closing| {
+            let background = Arc::clone(&own);
+            async move { background.close(&closing.session_id).await }
         })?;
         let tools = context.get(&TOOLS)?;
         let max_depth = config.max_depth;

@@ -299,3 +299,14 @@ fn a_round_whose_process_is_killed_comes_out_for_whoever_looks_on() {
     mock.release();
     other.shut_down();
 }
+
+#[test]
+fn a_round_ends_with_the_session_that_is_closed() {
+    let found = update("independent-alternative", "FOUND-BY-A");
+    let (_world, mock, mut client) = running(hand_in(&found), holds());
+    client.event("s", "one branch to come out", |event| event["data"]["stopReason"] == "completed");
+    client.request("session/close", json!({ "sessionId": "s" }));
+    mock.wait_until_closed();
+    assert_eq!(reasons(&outcomes(&mut client)), ["completed", "aborted"]);
+    client.shut_down();
+}

@@ -132,13 +132,16 @@ fn the_command_asks_all_three_roles_about_the_last_answer() {
     client.complete("s", "Go.");
     assert_eq!(run(&mut client, "/deliberate")["ok"], false);
     mock.add_when(ALTERNATIVE, hand_in(&nothing("independent-alternative")));
-    mock.add_when(AUDIT, hand_in(&update("trajectory-audit", "A test calls it too.")));
+    let mut audited = update("trajectory-audit", "A test calls it too.");
+    audited["items"][0]["refs"] = json!([{ "path": "gone.rs", "line": 1 }]);
+    mock.add_when(AUDIT, hand_in(&audited));
     mock.add_when(REVIEW, hand_in(&nothing("masked-review")));
     let done = run(&mut client, "/deliberate Is it safe?");
     assert_eq!(done["ok"], true);
     let text = done["text"].as_str().unwrap();
     assert!(text.contains("- possible error, likely: A test calls it too."), "{text}");
     assert!(text.contains("nothing that matters was found"), "{text}");
+    assert!(text.contains("one place that it named does not hold and is left out"), "{text}");
     let audit = requests(&mock, AUDIT).remove(0).to_string();
     assert!(audit.contains("LAST-ANSWER") && audit.contains("Is it safe?"), "{audit}");
     assert!(!requests(&mock, ALTERNATIVE).remove(0).to_string().contains("LAST-ANSWER"));

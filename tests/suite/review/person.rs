@@ -145,3 +145,14 @@ fn a_prompt_that_comes_while_a_review_runs_has_its_turn() {
     client.notification("review/notice", |it| it["status"] == "update");
     assert_eq!(settled(&mut client)["turn"], 1);
 }
+
+#[test]
+fn a_review_ends_with_the_session_that_is_closed() {
+    let (_world, mock, mut client) = answered();
+    mock.add_when(REVIEWER, Answer::stream().delta("I think").hold());
+    client.request("review/start", json!({ "sessionId": "s" }));
+    mock.wait_for_requests(3);
+    client.request("session/close", json!({ "sessionId": "s" }));
+    mock.wait_until_closed();
+    assert_eq!(settled(&mut client)["status"], "cancelled");
+}

@@ -1,6 +1,7 @@
 //! Children in the background: how their parents hear of them, go on with them, stop them, and lose none of them.
 
 use std::fs;
+use std::process::Stdio;
 
 use dsh_tests::world::until;
 
@@ -352,7 +353,26 @@ fn an_interrupt_stops_what_is_below_a_child_too() {
     mock.wait_until_closed();
     client.rest("s");
     assert!(result(&mut client, "s", "i1").1.contains("stops what it was doing"));
+    assert_eq!(told(&mut client), Vec::<String>::new(), "it stopped them itself");
+    assert_eq!(of_type(&mut client, "s", "subagent/settled")[0]["stopReason"], "aborted");
     until("the children to be unloaded", || loaded(&mut client) == 1);
+}
+
+#[test]
+fn what_children_do_ends_with_the_session_that_is_closed() {
+    let (_world, mock, mut client) = stage([leave("c1", "Delegate."), say("Waiting.")]);
+    mock.add_when(DEEPER, Answer::stream().delta("I dig").hold());
+    mock.add_when(CHILD, leave("d1", "Deeper."));
+    mock.add_when(CHILD, say("I wait for it."));
+    client.complete("s", "Go.");
+    mock.wait_for_requests(5);
+    client.request("session/close", json!({ "sessionId": "s" }));
+    mock.wait_until_closed();
+    assert_eq!(loaded(&mut client), 0);
+    let settled = of_type(&mut client, "s", "subagent/settled");
+    assert_eq!(settled[0]["stopReason"], "aborted", "{settled:?}");
+    assert_eq!(told(&mut client), Vec::<String>::new());
+    assert_eq!(of_type(&mut client, "s", "turn/end").len(), 1, "nobody was woken");
 }
 
 #[test]
@@ -396,4 +416,19 @@ fn a_fork_is_a_tool_of_its_own_that_knows_what_was_said() {
     let offered = bodies[0]["tools"].as_array().unwrap().iter();
     let fork = offered.map(|it| &it["function"]).find(|it| it["name"] == "subagent_fork").unwrap();
     assert!(!fork.to_string().contains("run_in_background"), "{fork}");
+}
+
+#[test]
+fn a_question_on_the_command_line_is_answered_when_those_in_the_background_are_done() {
+    let world = World::new();
+    let mock = MockModel::start([leave("c1", "Count."), say("Waiting."), say("There are three.")]);
+    mock.add_when(CHILD, later("Three."));
+    let mut command = world.door("run", &mock);
+    let asked = command.args(["--quiet", "How many?"]).stdout(Stdio::piped()).spawn().unwrap();
+    mock.wait_for_requests(3);
+    mock.release();
+    let output = asked.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "There are three.\n");
+    assert!(mock.requests().last().unwrap().json().to_string().contains("Half. Three."));
 }

@@ -9,6 +9,7 @@ use dsh_session::store::{Listed, Summary};
 
 use super::{Agents, OpenError, session_info};
 use crate::agent::{Agent, Cancel, CommandError};
+use crate::hooks::{SESSION_CLOSING, SessionClosing};
 
 /// Keeps a session from being loaded while it is deleted.
 struct Deleting<'a> {
@@ -34,12 +35,14 @@ impl Deleting<'_> {
 
 impl Agents {
     /// Ends the work on a session and forgets its agent: a running turn is cancelled and the queue behind it
-    /// dropped. Returns what clients see of it now.
+    /// dropped, and so is what plugins do for it beside its turns. Returns what clients see of it now.
     pub async fn close(&self, agent: &Agent) -> Result<SessionInfo, CommandError> {
         if agent.status() == SessionStatus::Running {
             let cancel = Cancel { turn: None, keep_queue: false, reason: AbortReason::Disposed };
             agent.cancel(cancel).await?;
         }
+        let closing = SessionClosing { session_id: agent.id().clone() };
+        SESSION_CLOSING.dispatch(&self.hooks, closing).await;
         self.unload(agent, AbortReason::Disposed).await;
         let log = agent.log();
         let summary = log.read(|fold| Summary::of(log.header(), fold));

@@ -47,11 +47,11 @@ impl Background {
             let Some(message) = fold.client_messages.get(name) else {
                 return lost_unless_starting();
             };
-            // Its own children are no reason to wait: they were left as well.
+            // Nobody waits for its own children any more: they were left as well.
             match progress(fold, message, &mut false) {
                 Progress::Out(out) => Some(out),
                 Progress::Waits => Some(CameOut::lost()),
-                Progress::Runs => Some(CameOut::last_of(fold, message)),
+                Progress::Runs => Some(CameOut::cut(fold)),
             }
         })
     }

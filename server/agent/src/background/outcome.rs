@@ -40,14 +40,20 @@ impl CameOut {
         Self::without_turn(StopReason::Error, "the server stopped before it came to work")
     }
 
-    /// Of the turn that took a message, whatever the child's own children still do.
-    pub(super) fn last_of(fold: &Fold, message: &MessageId) -> Self {
-        let Some(MessageState::Claimed { turn }) = fold.messages.get(message) else {
-            return Self::lost();
-        };
-        let at = usize::try_from(*turn).unwrap_or(usize::MAX).saturating_sub(1);
-        let end = fold.turns.get(at).and_then(|record| record.end.as_ref());
-        end.map_or_else(Self::lost, |end| Self::of_turn(fold, at, end))
+    /// Of the last turn of a child that the server's end kept from hearing what its own children found.
+    pub(super) fn cut(fold: &Fold) -> Self {
+        Self {
+            text: fold.turns.last().map(|turn| turn.text.clone()).unwrap_or_default(),
+            ..Self::without_turn(
+                StopReason::Error,
+                "the server stopped while it waited for subagents of its own",
+            )
+        }
+    }
+
+    /// Of a child that was stopped by its parent.
+    pub(super) fn stopped(self) -> Self {
+        Self { stop_reason: StopReason::Aborted, diagnostic: None, is_quiet: true, ..self }
     }
 
     fn of_turn(fold: &Fold, at: usize, end: &TurnEnd) -> Self {

@@ -133,6 +133,14 @@ fn text_of(outcomes: &[BranchOutcome]) -> String {
         }
         let found = outcome.packet.iter().flat_map(|packet| packet.items.iter().flatten());
         shown::items(&mut text, found);
+        match outcome.dropped_refs {
+            None | Some(0) => {}
+            Some(1) => text.push_str("  one place that it named does not hold and is left out\n"),
+            Some(dropped) => {
+                let _ =
+                    writeln!(text, "  {dropped} places that it named do not hold and are left out");
+            }
+        }
     }
     text.truncate(text.trim_end().len());
     text

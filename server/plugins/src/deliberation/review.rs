@@ -4,8 +4,7 @@
 //! A review stands in the session's log from its claim to its settlement, so that a turn is reviewed once and what a
 //! child found is not lost when the server stops in between (`review/left.rs`).
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use dsh_agent::agent::Agent;
 use dsh_agent::subagents::provider::Capability;
@@ -16,7 +15,6 @@ use dsh_protocol::ids::{ReviewId, SessionId};
 use dsh_protocol::review::{ReleaseReason, ReviewBy, ReviewReason, ReviewStatus};
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::child::{Asking, Brief, Finished, NotStarted, Span};
@@ -24,6 +22,7 @@ use super::config::{CapabilityProfile, NAME};
 use super::outcome::Verdict;
 use super::prompts;
 use super::round::{Services, debug};
+use super::running::{Entry, Running};
 
 mod automatic;
 pub(super) mod command;
@@ -48,8 +47,7 @@ const READ_ONLY: [&str; 3] = ["read", "grep", "glob"];
 pub(super) struct Reviews {
     services: Arc<Services>,
     readiness: readiness::Readiness,
-    running: Mutex<BTreeMap<ReviewId, CancellationToken>>,
-    count: watch::Sender<usize>,
+    running: Running<ReviewId, ()>,
 }
 
 /// One review.
@@ -112,16 +110,12 @@ impl Review {
 impl Reviews {
     pub(super) fn new(services: Arc<Services>) -> Self {
         let readiness = readiness::Readiness::new(Arc::clone(&services));
-        Self { services, readiness, running: Mutex::default(), count: watch::Sender::new(0) }
+        Self { services, readiness, running: Running::new() }
     }
 
-    /// Cancels every review and waits until all have come out.
-    pub(super) async fn close(&self) {
-        for cancel in self.lock().values() {
-            cancel.cancel();
-        }
-        // The sender is ours: it cannot be gone.
-        let _ = self.count.subscribe().wait_for(|running| *running == 0).await;
+    /// Cancels the reviews of a session, or all of them, and waits until they have come out.
+    pub(super) async fn close(&self, session: Option<&SessionId>) {
+        self.running.close(session).await;
     }
 
     fn new_id(&self) -> ReviewId {
@@ -129,19 +123,14 @@ impl Reviews {
     }
 
     /// Takes a review for running until the guard goes.
-    fn enter(self: &Arc<Self>, review: &Review) -> Running {
-        let mut running = self.lock();
-        running.insert(review.id.clone(), review.cancel.clone());
-        self.count.send_replace(running.len());
-        Running { reviews: Arc::clone(self), id: review.id.clone() }
+    fn enter(self: &Arc<Self>, review: &Review) -> Entered {
+        let (session, cancel) = (review.agent.id().clone(), review.cancel.clone());
+        self.running.add(review.id.clone(), Entry { session, cancel, of: () });
+        Entered { reviews: Arc::clone(self), id: review.id.clone() }
     }
 
     fn is_running(&self, id: &ReviewId) -> bool {
-        self.lock().contains_key(id)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<ReviewId, CancellationToken>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        self.running.has(id)
     }
 
     fn provider(&self) -> &str {
@@ -273,16 +262,14 @@ impl Reviews {
 }
 
 /// A review that runs.
-struct Running {
+struct Entered {
     reviews: Arc<Reviews>,
     id: ReviewId,
 }
 
-impl Drop for Running {
+impl Drop for Entered {
     fn drop(&mut self) {
-        let mut running = self.reviews.lock();
-        running.remove(&self.id);
-        self.reviews.count.send_replace(running.len());
+        self.reviews.running.remove(&self.id);
     }
 }
 

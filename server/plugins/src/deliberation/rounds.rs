@@ -1,16 +1,15 @@
 //! The rounds that run, and a memory of those that have ended: starts them and cancels them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use dsh_agent::agent::{Agent, CommandError};
 use dsh_agent::deliberation::{Deliberation, ReviewError, RoundError, RoundRequest};
 use dsh_agent::tool::Caller;
 use dsh_protocol::deliberation::BranchOutcome;
-use dsh_protocol::ids::{ReviewId, RoundId};
+use dsh_protocol::ids::{ReviewId, RoundId, SessionId};
 use dsh_session::store::BoxFuture;
 use serde_json::json;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +17,7 @@ use super::arguments::{self, Arguments};
 use super::gate::Gate;
 use super::review::Reviews;
 use super::round::{Round, Services};
+use super::running::{Entry, Running};
 
 /// How many ended rounds are remembered, so that cancelling one is no error.
 const REMEMBERED: usize = 1_024;
@@ -30,20 +30,10 @@ pub(super) struct Rounds {
     pub(super) reviews: Arc<Reviews>,
     /// For what outlives a call.
     own: Weak<Self>,
-    state: Mutex<State>,
-    running: watch::Sender<usize>,
-}
-
-#[derive(Default)]
-struct State {
-    running: BTreeMap<RoundId, Cancels>,
-    ended: VecDeque<RoundId>,
-}
-
-/// What cancels a round and each of its branches.
-struct Cancels {
-    round: CancellationToken,
-    branches: Vec<(String, CancellationToken)>,
+    /// What cancels each branch, by its label.
+    running: Running<RoundId, Vec<(String, CancellationToken)>>,
+    /// The last that have ended.
+    ended: Mutex<VecDeque<RoundId>>,
 }
 
 /// A round that has begun.
@@ -63,8 +53,8 @@ impl Rounds {
             gate,
             reviews,
             own: Weak::clone(own),
-            state: Mutex::default(),
-            running: watch::Sender::new(0),
+            running: Running::new(),
+            ended: Mutex::default(),
         })
     }
 
@@ -84,7 +74,8 @@ impl Rounds {
             labels.into_iter().map(|label| (label, cancel.child_token())).collect();
         let cancels = branches.iter().map(|(_, cancel)| cancel.clone()).collect();
         // Before it is logged: whoever takes the session over must not take it for one that was left.
-        self.add(&id, Cancels { round: cancel.clone(), branches });
+        let session = agent.id().clone();
+        self.running.add(id.clone(), Entry { session, cancel: cancel.clone(), of: branches });
         let ended = Ended { rounds: Arc::clone(self), id: id.clone() };
         let services = Arc::clone(&self.services);
         let round = Round { services, id: id.clone(), agent, caller, arguments, publish };
@@ -102,31 +93,17 @@ impl Rounds {
         Ok(Begun { id, cancel, outcomes })
     }
 
-    fn add(&self, id: &RoundId, cancels: Cancels) {
-        let mut state = self.lock();
-        state.running.insert(id.clone(), cancels);
-        self.running.send_replace(state.running.len());
-    }
-
     pub(super) fn is_running(&self, id: &RoundId) -> bool {
-        self.lock().running.contains_key(id)
+        self.running.has(id)
     }
 
-    /// Cancels every round and every review and waits until all have come out.
-    pub(super) async fn close(&self) {
-        tokio::join!(self.close_rounds(), self.reviews.close());
+    /// Cancels the rounds and the reviews of a session, or all of them, and waits until they have come out.
+    pub(super) async fn close(&self, session: Option<&SessionId>) {
+        tokio::join!(self.running.close(session), self.reviews.close(session));
     }
 
-    async fn close_rounds(&self) {
-        for cancels in self.lock().running.values() {
-            cancels.round.cancel();
-        }
-        // The sender is ours: it cannot be gone.
-        let _ = self.running.subscribe().wait_for(|running| *running == 0).await;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn ended(&self) -> MutexGuard<'_, VecDeque<RoundId>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -138,13 +115,13 @@ struct Ended {
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        let mut state = self.rounds.lock();
-        state.running.remove(&self.id);
-        state.ended.push_back(self.id.clone());
-        if state.ended.len() > REMEMBERED {
-            state.ended.pop_front();
+        let mut ended = self.rounds.ended();
+        ended.push_back(self.id.clone());
+        if ended.len() > REMEMBERED {
+            ended.pop_front();
         }
-        self.rounds.running.send_replace(state.running.len());
+        drop(ended);
+        self.rounds.running.remove(&self.id);
     }
 }
 
@@ -197,16 +174,14 @@ impl Deliberation for Rounds {
     }
 
     fn cancel(&self, round: &RoundId, label: Option<&str>) -> bool {
-        let state = self.lock();
-        let Some(cancels) = state.running.get(round) else { return state.ended.contains(round) };
-        let Some(label) = label else {
-            cancels.round.cancel();
-            return true;
-        };
-        let branch = cancels.branches.iter().find(|(own, _)| own == label);
-        branch.is_some_and(|(_, cancel)| {
-            cancel.cancel();
-            true
-        })
+        let cancelled = self.running.with(round, |entry| {
+            let Some(label) = label else {
+                entry.cancel.cancel();
+                return true;
+            };
+            let branch = entry.of.iter().find(|(own, _)| own == label);
+            branch.inspect(|(_, cancel)| cancel.cancel()).is_some()
+        });
+        cancelled.unwrap_or_else(|| self.ended().contains(round))
     }
 }

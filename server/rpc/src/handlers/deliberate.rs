@@ -1,5 +1,7 @@
 //! `deliberate/start` and `deliberate/cancel`.
 
+use std::fmt::Write as _;
+
 use dsh_protocol::error::{ErrorKind, RpcError};
 use dsh_protocol::params::deliberate::{
     DeliberateCancelParams, DeliberateStartParams, DeliberateStartResult,
@@ -52,7 +54,10 @@ pub(crate) async fn cancel(cx: &Cx, params: &DeliberateCancelParams) -> Result<N
     if known {
         return Ok(NoParams {});
     }
-    let message = format!("there is no round `{}`", params.round_id);
+    let mut message = format!("there is no round `{}`", params.round_id);
+    if let Some(label) = &params.label {
+        let _ = write!(message, " with a branch `{label}` that runs");
+    }
     Err(RpcError::domain(ErrorKind::RoundNotFound, message)
         .with_fact("roundId", json!(params.round_id)))
 }

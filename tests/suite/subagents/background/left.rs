@@ -113,3 +113,25 @@ fn a_child_goes_on_while_another_process_looks() {
     other.shut_down();
     client.shut_down();
 }
+
+#[test]
+fn a_server_that_is_killed_while_a_child_waits_for_its_own_says_that_it_was_not_done() {
+    let (world, mock, mut client) = stage([leave("c1", "Delegate."), say("Waiting.")]);
+    mock.add_when(DEEPER, Answer::stream().delta("I dig").hold());
+    mock.add_when(CHILD, leave("d1", "Deeper."));
+    mock.add_when(CHILD, say("I wait for it."));
+    client.complete("s", "Go.");
+    mock.wait_for_requests(5);
+    let child = children(&mut client)[0]["sessionId"].as_str().unwrap().to_owned();
+    until("the child to wait", || of_type(&mut client, &child, "turn/end").len() == 1);
+    client.kill();
+    let (read, settled, mut client) = resumed(&world, &mock);
+    let told =
+        "stopped before it was done: the server stopped while it waited for subagents of its own";
+    assert_eq!((read.matches(told).count(), settled), (1, 1), "{read}");
+    // Whoever looks at the child finds what became of its own.
+    client.request("session/get", json!({ "sessionId": child }));
+    let deeper = of_type(&mut client, &child, "subagent/settled");
+    assert_eq!(deeper[0]["stopReason"], "error", "{deeper:?}");
+    client.shut_down();
+}

@@ -13,7 +13,7 @@ use dsh_session::fold::Fold;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{Examined, Review, Reviews, Running, notice};
+use super::{Entered, Examined, Review, Reviews, notice};
 use crate::deliberation::config::NAME;
 
 /// A review that has begun.
@@ -65,7 +65,7 @@ impl Reviews {
         self.begin(agent, publish).await.map(|begun| begun.id)
     }
 
-    async fn run(self: Arc<Self>, review: Review, _running: Running) -> ReviewSettled {
+    async fn run(self: Arc<Self>, review: Review, _running: Entered) -> ReviewSettled {
         let settled = match self.examine(&review).await {
             Examined::Packet(packet) => {
                 let is_told = review.publish && packet.status == PacketStatus::Update;

@@ -189,7 +189,7 @@ async fn closing_cancels_what_runs_and_waits_for_it() {
     });
     let arguments = super::arguments::read(&arguments, &bench.services.config).unwrap();
     let begun = bench.rounds.begin(bench.agent.clone(), None, arguments, false).await.unwrap();
-    bench.rounds.close().await;
+    bench.rounds.close(None).await;
     assert_eq!(fresh.requests().len(), fresh.disposed().len());
     assert_eq!(begun.outcomes.await.unwrap()[0].stop_reason, "aborted");
     assert_eq!(bench.logged().last().unwrap()["type"], "deliberation/settled");

@@ -337,5 +337,5 @@ async fn guard_6_d10_a_provider_that_comes_and_goes_consumes_nothing() {
     let _kept = stage.bench.provide(&stage.provider);
     stage.provider.script("masked review: turn 5", packet());
     assert_eq!(stage.turn(vec![]).await.len(), 6);
-    stage.reviews.close().await;
+    stage.reviews.close(None).await;
 }
