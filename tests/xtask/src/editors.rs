@@ -8,16 +8,16 @@ use anyhow::Context;
 
 use crate::steps::run;
 
-/// Tests the Neovim plugin with the program. The editors are installed under `target/editors`, once.
+/// Tests both plugins with the program. The editors are installed under `target/editors`, once.
 pub(crate) fn check(program: &Path) -> anyhow::Result<()> {
-    run(Command::new("tests/editors/nvim/run.sh").arg(absolute(program)?))
+    let program = absolute(program)?;
+    run(Command::new("tests/editors/nvim/run.sh").arg(&program))?;
+    vscode("run.mjs", &program)
 }
 
-/// Tests the VS Code extension, which takes minutes, and measures how fast each editor stays while an answer
-/// floods it.
+/// Measures how fast each editor stays while an answer floods it.
 pub(crate) fn soak(program: &Path) -> anyhow::Result<()> {
     let program = absolute(program)?;
-    vscode("run.mjs", &program)?;
     run(Command::new("python3").arg("tests/editors/nvim/soak.py").arg(&program))?;
     vscode("soak.mjs", &program)
 }
