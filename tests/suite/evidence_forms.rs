@@ -19,6 +19,7 @@ fn world() -> World {
     world.file("server/agent/turn.rs", "mod a;\nmod b;\nfn run_turn() {}\n");
     world.file("app/[slug]/page.tsx", "export default function Page() {}\n");
     world.file("Makefile", "all:\n\tcargo build\n");
+    world.file("docs/my notes.md", "# Notes\n\nSent again.\n");
     world.file("win.txt", "first line\r\nsecond line\r\n");
     world
 }
@@ -69,6 +70,7 @@ fn check(cases: &[(&str, &str)]) {
 #[test]
 fn what_holds_is_counted_in_every_spelling() {
     check(&[
+        ("See `docs/my notes.md:3` and [them](docs/my%20notes.md#L1).", "2"),
         ("See `src/retry.rs:9`.", "1"),
         ("See src/retry.rs:9-12, and src/retry.rs:14.", "2"),
         ("See **src/retry.rs:9**.", "1"),
@@ -136,6 +138,11 @@ fn what_holds_is_counted_in_every_spelling() {
 fn what_does_not_hold_is_told_in_every_spelling() {
     check(&[
         ("See `src/retry.rs:900`.", "1; line-out-of-range 900"),
+        ("See `docs/my notes.md:9`.", "1; line-out-of-range 9"),
+        (
+            "See [them](docs/my%20notes.md#L9) or [them](<docs/your notes.md#L1>).",
+            "2; line-out-of-range 9; missing-file 1",
+        ),
         ("See src/retry.rs:9-120.", "1; line-out-of-range 9"),
         ("See `src/retry.rs:12-9`.", "1; line-out-of-range 12"),
         ("See `src/retry.rs:0`.", "1; line-out-of-range 0"),
@@ -182,6 +189,7 @@ fn what_is_no_claim_is_left_alone() {
         "```rust\n// somewhere/else.rs\nlet x = \"src/gone.rs:10\";\n```",
         "Use `path/to/file.rs:10`, `<path>:12`, `{file}:{line}`, `src/*.rs`, `file.ext:3` or `foo.rs:1`.",
         "The output goes to `target/debug/parcel` and `dist/index.js`.",
+        "Run `cargo test --test all src/gone.rs:3` and `docs/our notes.md:3`.",
         "Mail user@host.md:22, or scp me@box.sh:22.",
         "Set `RUST_LOG=debug,hyper:1`, `key: 10`, `a:1` and `sha256:12`.",
         "`/usr/include/stdio.h:20`, `~/.cargo/config.toml`, `$HOME/.bashrc:3` and `C:\\x\\y.rs:3` are elsewhere.",

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::beside::{self, Item, ItemKind};
 use super::fences;
 use super::markdown::{Part, Piece, PieceKind, parts, pieces};
-use super::place::{Lines, Place, lines_before, lines_in_words, place};
+use super::place::{Lines, Place, lines_before, lines_in_words, place, place_with_blanks};
 use super::words;
 
 /// Something that a text says of a file.
@@ -192,6 +192,10 @@ fn of_code(paragraph: &str, piece: &Piece<'_>, items: &mut Vec<Item>) {
         items.push(item_of_place(place, piece.range.clone(), rest));
         return;
     }
+    if let Some(place) = place_with_blanks(text).filter(|place| !place.lines.is_empty()) {
+        items.push(item_of_place(place, piece.range.clone(), None));
+        return;
+    }
     let kind = match beside::identifier(text) {
         Some(identifier) if words::is_generic(&identifier) => ItemKind::Other,
         Some(identifier) => ItemKind::Identifier(identifier),
@@ -201,16 +205,22 @@ fn of_code(paragraph: &str, piece: &Piece<'_>, items: &mut Vec<Item>) {
 }
 
 fn of_target(piece: &Piece<'_>, items: &mut Vec<Item>) {
-    let target = piece.text.trim().trim_start_matches('<');
-    let target = target.split(['>', ' ']).next().unwrap_or_default();
+    let target = piece.text.trim();
+    let target = match target.strip_prefix('<') {
+        // Such a target may have blanks; behind the others stands a title.
+        Some(target) => target.split('>').next(),
+        None => target.split(' ').next(),
+    };
+    let target = target.unwrap_or_default();
     if target.starts_with('#') {
         return;
     }
     let decoded = decoded(target);
-    let place = match decoded.split_once('#') {
-        Some((path, anchor)) if !anchor.starts_with('L') => place(path),
-        Some(_) | None => place(&decoded),
+    let meant = match decoded.split_once('#') {
+        Some((path, anchor)) if !anchor.starts_with('L') => path,
+        Some(_) | None => &decoded,
     };
+    let place = place(meant).or_else(|| place_with_blanks(meant));
     if let Some(mut place) = place {
         // The target of a link is a path even where its name says little.
         place.is_sure |= place.path.contains('.') && !place.path.contains("path/to");

@@ -49,6 +49,21 @@ pub(super) fn place(token: &str) -> Option<Place<'_>> {
     Some(Place { path: path.to_owned(), lines, is_sure, rest })
 }
 
+/// Reads a text between marks whose path has blanks. A command reads the same, so that it means a file where there is
+/// one only.
+pub(super) fn place_with_blanks(text: &str) -> Option<Place<'_>> {
+    /// Stands for a blank: no path that is read has one.
+    const BLANK: &str = "\u{b7}";
+    if !text.contains(' ') || text.contains(BLANK) {
+        return None;
+    }
+    let joined = text.replace(' ', BLANK);
+    let Place { path, lines, rest, .. } = place(&joined)?;
+    let path = path.replace(BLANK, " ");
+    let is_whole = rest.is_empty() && path.rsplit('/').next()?.contains('.');
+    is_whole.then_some(Place { path, lines, is_sure: false, rest: "" })
+}
+
 /// A token as path, lines and what is behind them.
 fn split(token: &str) -> Option<(&str, Vec<Lines>, &str)> {
     // `README.md:1:# Title` has its mark behind the place.
