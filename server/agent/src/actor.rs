@@ -7,6 +7,7 @@ use std::sync::Arc;
 use dsh_protocol::event::{EventData, InboxSpliced, InboxTarget, SpliceOutcome};
 use dsh_protocol::ids::MessageId;
 use dsh_protocol::message::{Message, Role, Source};
+use dsh_protocol::notifications::Notification;
 use dsh_protocol::params::session::Delivery;
 use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_protocol::turn::AbortReason;
@@ -65,7 +66,15 @@ pub(crate) fn start(shared: Arc<Shared>, writer: Writer, first: Vec<EventData>) 
     let setup = Arc::clone(&shared.setup);
     let (status, watch_status) = watch::channel(log.read(rest_status));
     let (observer, id) = (Arc::clone(&shared.host.observer), log.header().id.clone());
-    let writer = writer.telling(move |event| observer.appended(&id, event));
+    let sink = writer.sink();
+    let appended_to = Arc::clone(&sink);
+    let writer = writer.telling(move |event| {
+        if Notification::derived(&id, event).is_some() {
+            // What clients are told of must not be lost with this process.
+            appended_to.write_through();
+        }
+        observer.appended(&id, event);
+    });
     let actor = Actor {
         shared,
         writer: Arc::new(writer),
@@ -77,7 +86,7 @@ pub(crate) fn start(shared: Arc<Shared>, writer: Writer, first: Vec<EventData>) 
         deleted: false,
     };
     tokio::spawn(actor.run(inbox, first));
-    Agent { log, setup, commands, status: watch_status }
+    Agent { log, sink, setup, commands, status: watch_status }
 }
 
 /// What a plugin has to say, as the inbox takes it.
@@ -415,6 +424,8 @@ impl Actor {
 
     fn info(&self) -> SessionInfo {
         let log = self.writer.log();
+        // Clients take the last seq for a place in the log.
+        self.writer.sink().write_through();
         let mut summary = log.read(|fold| Summary::of(log.header(), fold));
         // A turn that is open while nobody runs it here is another process's: a crashed one is closed as soon
         // as the log can be written.

@@ -239,6 +239,7 @@ impl Printer {
         loop {
             let page = agent.log().page(self.cursor, 1000, |_| true);
             let Some(last) = page.events.last() else { return };
+            agent.write_through();
             self.cursor = i64::try_from(last.seq).unwrap_or(i64::MAX);
             for event in &page.events {
                 if self.json {

@@ -167,6 +167,13 @@ pub trait Sink: Send + Sync {
     /// Takes an event; it is written soon.
     fn append(&self, event: &Event);
 
+    /// Brings everything taken so far where the end of this process, however sudden, cannot lose it, which may take
+    /// a write and never waits for the disk. Returns the seq before which clients may be told of events. What cannot
+    /// be written is told all the same: the turn that it belongs to ends with the reason.
+    fn write_through(&self) -> u64 {
+        u64::MAX
+    }
+
     /// Waits until everything taken so far is on disk. After a failure nothing is lost: a later flush tries
     /// again.
     fn flush(&self) -> BoxFuture<'static, Result<(), StorageError>>;
