@@ -198,6 +198,17 @@ impl Outbox {
         }
     }
 
+    /// Nothing comes of a child any more: its subscription ends when everything was sent.
+    pub(crate) fn end_child(&self, session: &SessionId) {
+        if let Some(child) = self.lock().subscriptions.get_mut(session)
+            && child.root.is_some()
+            && !child.is_ending()
+        {
+            child.end(None);
+        }
+        self.filled.notify_one();
+    }
+
     /// A session's agent has closed: whether its subscription goes on with the next one. If not, it ends.
     fn goes_on(&self, session: &SessionId) -> bool {
         let follows = {
