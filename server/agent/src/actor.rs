@@ -41,6 +41,8 @@ struct Actor {
     turn: Option<RunningTurn>,
     /// Whether this process holds the right to append.
     leased: bool,
+    /// Whether something could not be written when this process gave the right back.
+    owes: bool,
     /// How many turns in a row nobody but a plugin has asked for.
     woken: u32,
     /// Whether this agent has sent a request yet, so that the first one logs its header.
@@ -81,6 +83,7 @@ pub(crate) fn start(shared: Arc<Shared>, writer: Writer, first: Vec<EventData>) 
         status,
         turn: None,
         leased: false,
+        owes: false,
         woken: 0,
         resumed: true,
         deleted: false,
@@ -354,9 +357,9 @@ impl Actor {
 
     /// Comes to rest: everything goes to disk, the right to append goes back.
     async fn rest(&mut self) {
-        if self.leased {
-            self.writer.release().await;
-            self.leased = false;
+        if std::mem::take(&mut self.leased) {
+            // It is tried again while the session is loaded.
+            self.owes |= self.writer.release().await.is_err();
         }
         let status = self.writer.log().read(rest_status);
         self.set_status(status);
@@ -420,6 +423,10 @@ impl Actor {
             }
         }
         self.rest().await;
+        if self.owes && self.writer.flush().await.is_err() {
+            let id = &self.writer.log().header().id;
+            self.shared.host.observer.left_unwritten(id, self.writer.sink());
+        }
     }
 
     fn info(&self) -> SessionInfo {

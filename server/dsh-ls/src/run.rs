@@ -32,8 +32,12 @@ const INTERRUPTED: u8 = 130;
 
 pub(crate) async fn run(runtime: Runtime, args: RunArgs) -> ExitCode {
     let outcome = ask(&runtime, &args).await;
-    runtime.close().await;
+    let ended = runtime.close().await;
+    if let Err(unwritten) = &ended {
+        complain(&unwritten.to_string());
+    }
     match outcome {
+        Ok(0) if ended.is_err() => ExitCode::from(FAILED),
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             complain(&format!("{error:#}"));

@@ -186,8 +186,9 @@ pub trait Sink: Send + Sync {
     fn acquire(&self) -> BoxFuture<'static, Result<Vec<Event>, LeaseError>>;
 
     /// Writes what is left and gives the right back; `summary` is that of the whole log. What cannot be written
-    /// is tried again until it can, and the right is kept until then: what others append would stand in its place.
-    fn release(&self, summary: Summary) -> BoxFuture<'static, ()>;
+    /// is tried again until it can, for as long as somebody holds the sink, and the right is kept until then: what
+    /// others append would stand in its place. Says why it cannot be written now.
+    fn release(&self, summary: Summary) -> BoxFuture<'static, Result<(), StorageError>>;
 }
 
 /// A log that could not be written.
@@ -263,7 +264,7 @@ impl Sink for Memory {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn release(&self, _summary: Summary) -> BoxFuture<'static, ()> {
-        Box::pin(async {})
+    fn release(&self, _summary: Summary) -> BoxFuture<'static, Result<(), StorageError>> {
+        Box::pin(async { Ok(()) })
     }
 }

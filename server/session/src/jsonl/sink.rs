@@ -155,7 +155,7 @@ impl Sink for FileSink {
         self.work(|shared| shared.acquire())
     }
 
-    fn release(&self, summary: Summary) -> BoxFuture<'static, ()> {
+    fn release(&self, summary: Summary) -> BoxFuture<'static, Result<(), StorageError>> {
         let released = self.work(|shared| {
             let mut state = lock(&shared.file);
             state.release_due = Some(summary);
@@ -163,15 +163,17 @@ impl Sink for FileSink {
         });
         let shared = Arc::downgrade(&self.0);
         Box::pin(async move {
-            if let Err(error) = released.await {
+            let released = released.await;
+            if let Err(error) = &released {
                 tracing::warn!(%error, "will be tried again until it works");
                 tokio::spawn(release_later(shared));
             }
+            released
         })
     }
 }
 
-/// Tries again to write what was left, for as long as the session is loaded.
+/// Tries again to write what was left, for as long as somebody holds the sink.
 async fn release_later(shared: Weak<Shared>) {
     loop {
         tokio::time::sleep(RETRY).await;
