@@ -340,10 +340,11 @@ impl Client {
         self.input.take().unwrap()
     }
 
-    /// Kills the process at once, as a crash does.
+    /// Kills the process at once, as a crash does. What it has said is heard when this returns.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.ended = Some(self.child.wait().unwrap());
+        self.heard.wait_for_the_end(PATIENCE);
     }
 
     /// Lets no file of the process grow beyond a size in bytes, as a full disk does; `None`: there is room again.

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::Duration;
 
 use dsh_protocol::notifications::Notification;
 use serde_json::Value;
@@ -29,6 +30,12 @@ pub(crate) struct Said {
 impl Heard {
     pub(crate) fn lock(&self) -> MutexGuard<'_, Said> {
         self.said.lock().unwrap()
+    }
+
+    /// Waits until both outputs have ended, unless nobody reads them.
+    pub(crate) fn wait_for_the_end(&self, patience: Duration) {
+        let open = |said: &mut Said| said.ended < 2 && !said.paused;
+        drop(self.more.wait_timeout_while(self.lock(), patience, open).unwrap());
     }
 
     pub(crate) fn listen(&self, mut output: impl Read, framing: Framing) {

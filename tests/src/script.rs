@@ -81,9 +81,15 @@ impl Script {
     }
 
     /// Visible text in exactly these chunks.
-    pub fn say_chunks<'a>(mut self, chunks: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn say_chunks<'a>(self, chunks: impl IntoIterator<Item = &'a str>) -> Self {
+        self.say_every(0, chunks)
+    }
+
+    /// The same, with a pause in front of each.
+    pub fn say_every<'a>(mut self, ms: u64, chunks: impl IntoIterator<Item = &'a str>) -> Self {
         let index = self.start(&json!({ "block": "text" }));
         for text in chunks {
+            self.time += ms;
             self.chunk(&json!({ "type": "text-delta", "index": index, "text": text }));
         }
         self.chunk(&json!({ "type": "block-end", "index": index }));

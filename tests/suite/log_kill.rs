@@ -30,6 +30,8 @@ fn answers(mock: &MockModel, count: usize) {
 fn a_killed_turn_says_what_became_of_its_calls_and_the_model_takes_the_history() {
     let world = World::new();
     world.file("a.txt", "alpha\n");
+    // While one call runs the other one waits, so that a kill meets both.
+    world.patch("- id: agent-loop\n  merge:\n    maxParallelToolCalls: 1\n");
     let mock = MockModel::strict([], Rules::default());
     let kills = thorough(16, 200);
     answers(&mock, 2 * kills);

@@ -116,6 +116,64 @@ fn a_disk_that_fills_up_in_a_turn_ends_it_and_parks_what_waits() {
     assert_same(&other.log("s"), &client.log("s"), "the other process");
 }
 
+/// A turn whose end has no room, and the server's end with it.
+fn without_room(world: &World, mock: &MockModel) -> Client {
+    let mut client = world.ask(mock);
+    client.session("s");
+    client.prompt("s", "Go.");
+    client.text("s", "Half");
+    let size = fs::metadata(world.log("s")).unwrap().len();
+    client.let_files_grow_to(Some(size + 30));
+    mock.release();
+    client.event_of("s", "turn/end");
+    client
+}
+
+#[test]
+fn a_server_that_ends_with_something_unwritten_says_what_is_lost() {
+    let half = || Answer::stream().delta("Half").pause().delta("Whole").finish("stop").done();
+    let said = "the last events are not saved of `s`";
+    for end in ["shutdown", "end of input", "room before the end"] {
+        let world = World::new();
+        let mock = MockModel::strict([half(), say("Again.")], Rules::default());
+        let mut client = without_room(&world, &mock);
+        if end != "end of input" {
+            let error = client.refused("shutdown", json!({}));
+            assert!(error["message"].as_str().unwrap().starts_with(said), "{error}");
+            assert_eq!(error["data"]["kind"], "storageFailed", "{error}");
+            assert_eq!(error["data"]["sessions"], json!(["s"]), "{error}");
+        }
+        let has_room = end == "room before the end";
+        if has_room {
+            client.let_files_grow_to(None);
+            client.notify("exit", json!({}));
+        }
+        client.close_input();
+        assert_eq!(client.exit_status().success(), has_room, "{end}");
+        assert_eq!(client.complaints().contains(said), !has_room, "{end}");
+        let mut client = world.ask(&mock);
+        assert_eq!(client.complete("s", "Go on.")["text"], "Again.", "{end}");
+        client.shut_down();
+    }
+}
+
+#[test]
+fn a_session_that_is_closed_without_room_is_written_when_there_is_some() {
+    let world = World::new();
+    let half = Answer::stream().delta("Half").pause().delta("Whole").finish("stop").done();
+    let mock = MockModel::strict([half, say("Again.")], Rules::default());
+    let mut client = without_room(&world, &mock);
+    let known = client.log("s");
+    client.request("session/close", json!({ "sessionId": "s" }));
+    client.let_files_grow_to(None);
+    let log = world.log("s");
+    until("the turn's end on disk", || {
+        fs::read_to_string(&log).unwrap().contains("\"code\":\"STORAGE\"")
+    });
+    assert_same(&client.log("s"), &known, "nothing was lost");
+    assert_eq!(client.complete("s", "Go on.")["text"], "Again.");
+}
+
 #[test]
 fn a_log_that_is_removed_in_a_turn_does_not_look_saved() {
     let world = World::new();

@@ -26,6 +26,7 @@ mod log_index;
 mod log_kill;
 mod log_pages;
 mod log_rows;
+mod log_seen;
 mod log_storage;
 mod lsp_documents;
 mod lsp_flow;

@@ -59,6 +59,36 @@ fn the_events_of_children_come_along_live_and_whole() {
 }
 
 #[test]
+fn the_events_of_children_that_another_process_starts_come_along() {
+    let world = World::new();
+    let mock = MockModel::start([
+        delegate("Look."),
+        Answer::stream().delta("Half").pause().delta(" and half").finish("stop").done(),
+        say("Done."),
+        delegate("Look again."),
+        say("Seen."),
+        say("Done again."),
+    ]);
+    let (mut writer, mut reader) = (world.ask(&mock), world.ask(&mock));
+    writer.request("session/new", json!({ "sessionId": "s" }));
+    reader.request("session/subscribe", json!({ "sessionId": "s", "children": true }));
+    writer.prompt("s", "First.");
+    let first = child_of(&writer, 0);
+    reader.text(&first, "Half");
+    mock.release();
+    writer.rest("s");
+    let log = whole(&mut reader, &first);
+    assert_same(&reader.received(&first), &log, "one that runs for a while");
+    writer.complete("s", "Second.");
+    let second = child_of(&writer, 1);
+    let log = whole(&mut reader, &second);
+    assert_same(&reader.received(&second), &log, "one that has ended when it is found");
+    let last = writer.log("s").last().unwrap()["seq"].clone();
+    reader.event("s", "the parent's end", |event| event["seq"] == last);
+    assert_same(&reader.received("s"), &writer.log("s"), "their parent");
+}
+
+#[test]
 fn without_being_asked_for_they_do_not_come() {
     let world = World::new();
     let mock = MockModel::start([delegate("Look."), say("Seen."), say("Done.")]);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use dsh_protocol::event::{EventData, InboxSpliced, InboxTarget, SpliceOutcome};
 use dsh_protocol::ids::MessageId;
 use dsh_protocol::message::{Message, Role, Source};
+use dsh_protocol::notifications::Notification;
 use dsh_protocol::params::session::Delivery;
 use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_protocol::turn::AbortReason;
@@ -43,6 +44,8 @@ struct Actor {
     turn: Option<RunningTurn>,
     /// Whether this process holds the right to append.
     leased: bool,
+    /// Whether something could not be written when this process gave the right back.
+    owes: bool,
     /// How many turns in a row nobody but a plugin has asked for.
     woken: u32,
     /// Whether this agent has sent a request yet, so that the first one logs its header.
@@ -70,20 +73,29 @@ pub(crate) fn start(shared: Arc<Shared>, writer: Writer, first: Vec<EventData>) 
     let setup = Arc::clone(&shared.setup);
     let (status, watch_status) = watch::channel(log.read(rest_status));
     let (observer, id) = (Arc::clone(&shared.host.observer), log.header().id.clone());
-    let writer = writer.telling(move |event| observer.appended(&id, event));
+    let sink = writer.sink();
+    let appended_to = Arc::clone(&sink);
+    let writer = writer.telling(move |event| {
+        if Notification::derived(&id, event).is_some() {
+            // What clients are told of must not be lost with this process.
+            appended_to.write_through();
+        }
+        observer.appended(&id, event);
+    });
     let actor = Actor {
         shared,
         writer: Arc::new(writer),
         status,
         turn: None,
         leased: false,
+        owes: false,
         woken: 0,
         resumed: true,
         deleted: false,
         look: Look::default(),
     };
     tokio::spawn(actor.run(inbox, first));
-    Agent { log, setup, commands, status: watch_status }
+    Agent { log, sink, setup, commands, status: watch_status }
 }
 
 /// What a plugin has to say, as the inbox takes it.
@@ -355,9 +367,9 @@ impl Actor {
 
     /// Comes to rest: everything goes to disk, the right to append goes back.
     async fn rest(&mut self) {
-        if self.leased {
-            self.writer.release().await;
-            self.leased = false;
+        if std::mem::take(&mut self.leased) {
+            // It is tried again while the session is loaded.
+            self.owes |= self.writer.release().await.is_err();
         }
         let status = self.writer.log().read(rest_status);
         self.set_status(status);
@@ -421,10 +433,16 @@ impl Actor {
             }
         }
         self.rest().await;
+        if self.owes && self.writer.flush().await.is_err() {
+            let id = &self.writer.log().header().id;
+            self.shared.host.observer.left_unwritten(id, self.writer.sink());
+        }
     }
 
     fn info(&self) -> SessionInfo {
         let log = self.writer.log();
+        // Clients take the last seq for a place in the log.
+        self.writer.sink().write_through();
         let mut summary = log.read(|fold| Summary::of(log.header(), fold));
         // A turn that is open while nobody runs it here is another process's: a crashed one is closed as soon
         // as the log can be written.

@@ -11,7 +11,7 @@ use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_protocol::turn::AbortReason;
 use dsh_session::fold::Violation;
 use dsh_session::log::Log;
-use dsh_session::store::{LeaseError, StorageError};
+use dsh_session::store::{LeaseError, Sink, StorageError};
 use dsh_session::writer::AcquireError;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -21,6 +21,7 @@ use crate::setup::Setup;
 #[derive(Clone)]
 pub struct Agent {
     pub(crate) log: Arc<Log>,
+    pub(crate) sink: Arc<dyn Sink>,
     pub(crate) setup: Arc<Setup>,
     pub(crate) commands: mpsc::Sender<Command>,
     pub(crate) status: watch::Receiver<SessionStatus>,
@@ -151,6 +152,12 @@ impl Agent {
     /// The session's log, for reading.
     pub fn log(&self) -> &Arc<Log> {
         &self.log
+    }
+
+    /// Brings the log where the end of this process cannot lose it; returns the seq before which clients may be told
+    /// of events. May take a write to a file, and never waits for the disk.
+    pub fn write_through(&self) -> u64 {
+        self.sink.write_through()
     }
 
     /// What sets it apart.

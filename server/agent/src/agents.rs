@@ -428,7 +428,7 @@ async fn seeded(
     let writer =
         written.await.map_err(|error| CommandError::Storage(StorageError(error.to_string())))??;
     writer.flush().await?;
-    writer.release().await;
+    writer.release().await?;
     Ok(writer)
 }
 

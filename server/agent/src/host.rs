@@ -10,6 +10,7 @@ use dsh_protocol::ids::{ModelId, SessionId};
 use dsh_protocol::notifications::Notification;
 use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_session::clock::Clock;
+use dsh_session::store::Sink;
 
 use crate::files::Buffers;
 
@@ -53,6 +54,10 @@ pub trait Observer: Send + Sync {
 
     /// An event was appended to a session's log by this process.
     fn appended(&self, _session: &SessionId, _event: &Event) {}
+
+    /// A session was closed whose log could not be written to its end. It is tried again for as long as the sink is
+    /// kept.
+    fn left_unwritten(&self, _session: &SessionId, _sink: Arc<dyn Sink>) {}
 
     /// Something else happened that clients are told of. A later notice of the same kind about the same thing
     /// may take its place.

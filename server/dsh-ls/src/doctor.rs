@@ -91,7 +91,7 @@ async fn examine(runtime: &Runtime, settings: &RuntimeConfig, workspace: PathBuf
         Some(Err(_)) | None => Err("the configuration has errors".to_owned()),
     };
     let checks = checks::all(settings, &workspace, &problems, &mounted);
-    runtime.close().await;
+    let _ = runtime.close().await;
     let listed = |it: &Arc<Composition>| list_rows(it.composed(), &it.environment(&workspace));
     Report {
         composed: composition.as_ref().map(listed),

@@ -33,8 +33,12 @@ const INTERRUPTED: u8 = 130;
 
 pub(crate) async fn run(runtime: Runtime, args: RunArgs) -> ExitCode {
     let outcome = ask(&runtime, &args).await;
-    runtime.close().await;
+    let ended = runtime.close().await;
+    if let Err(unwritten) = &ended {
+        complain(&unwritten.to_string());
+    }
     match outcome {
+        Ok(0) if ended.is_err() => ExitCode::from(FAILED),
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             complain(&format!("{error:#}"));
@@ -308,6 +312,7 @@ impl Printer {
         loop {
             let page = agent.log().page(self.cursor, 1000, |_| true);
             let Some(last) = page.events.last() else { return };
+            agent.write_through();
             self.cursor = i64::try_from(last.seq).unwrap_or(i64::MAX);
             for event in &page.events {
                 if self.json {

@@ -58,7 +58,8 @@ pub(crate) fn run(command: SessionsCommand) -> anyhow::Result<ExitCode> {
             SessionsCommand::Delete(args) => delete::run(&runtime, args).await,
             SessionsCommand::ReviewStats(args) => review_stats::run(&args),
         };
-        runtime.close().await;
+        // Whoever appends here is told of it by the method that does.
+        let _ = runtime.close().await;
         done
     })?
 }

@@ -43,14 +43,23 @@ where
         () = connection.client_gone().cancelled() => End::Exit(Exit::Abrupt),
     };
     let ended = Instant::now();
-    if tokio::time::timeout_at(ended + LAST_TURNS, connection.end_sessions()).await.is_err() {
-        tracing::warn!("running turns were left to be closed by the next start");
+    let mut is_saved = true;
+    match tokio::time::timeout_at(ended + LAST_TURNS, connection.end_sessions()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(unwritten)) => {
+            is_saved = false;
+            tracing::error!("{unwritten}");
+        }
+        Err(_) => tracing::warn!("running turns were left to be closed by the next start"),
     }
     connection.close();
     if tokio::time::timeout_at(ended + LAST_FRAMES, writing).await.is_err() {
         tracing::warn!("the client did not read the last frames");
     }
-    end
+    match end {
+        End::Exit(_) if !is_saved => End::Exit(Exit::Abrupt),
+        end => end,
+    }
 }
 
 async fn read<R: AsyncBufRead + Unpin>(connection: &Arc<Connection>, mut input: R) -> End {

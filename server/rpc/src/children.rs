@@ -1,7 +1,8 @@
 //! Subscriptions that include the children of a session: the agents that its agent starts, and theirs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::session::{SessionInfo, SessionStatus};
@@ -16,6 +17,9 @@ use crate::subscription::{Children, Subscription};
 /// How many children may wait to be followed.
 const WAITING: usize = 1024;
 
+/// How often it is looked for children that another process starts, while it runs their parent.
+const LOOK: Duration = Duration::from_millis(250);
+
 /// Follows the children of one session for one subscription.
 pub(crate) struct Follower {
     parent: SessionId,
@@ -25,6 +29,25 @@ pub(crate) struct Follower {
     /// Set when what was is sent as well: since when, in epoch milliseconds.
     replay_since: Option<u64>,
     started: mpsc::Receiver<SessionId>,
+}
+
+/// What is known of the children that other processes start.
+#[derive(Default)]
+struct Elsewhere {
+    /// Whether another process ran the parent when it was last looked.
+    parent_runs: bool,
+    /// Those that were met, wherever they run.
+    known: BTreeSet<SessionId>,
+    /// Those that another process runs, with what fires when they are not followed any more.
+    running: BTreeMap<SessionId, CancellationToken>,
+}
+
+impl Elsewhere {
+    fn runs(&mut self, child: &SessionId, stopped: Option<CancellationToken>) {
+        if let Some(stopped) = stopped {
+            self.running.insert(child.clone(), stopped);
+        }
+    }
 }
 
 /// How much of a child is sent.
@@ -62,10 +85,16 @@ impl Follower {
 
     async fn follow(mut self, outbox: Weak<Outbox>, server: Weak<Server>) {
         let mut ended = Vec::new();
+        let mut elsewhere = Elsewhere::default();
         for child in self.children(&server).await {
+            let id = &child.session_id;
+            elsewhere.known.insert(id.clone());
             if child.status == SessionStatus::Running {
                 let from = self.replay_since.map_or(From::Now, |_| From::ItsOwnStart);
-                self.add(&child.session_id, from, false, &outbox, &server).await;
+                let stopped = self.add(id, from, false, &outbox, &server).await;
+                if child.writer.is_some() {
+                    elsewhere.runs(id, stopped);
+                }
             } else if self.replay_since.is_some_and(|since| child.created_at >= since) {
                 ended.push(child.session_id);
             }
@@ -92,10 +121,52 @@ impl Follower {
                 started = self.started.recv() => {
                     let Some(child) = started else { return };
                     self.add(&child, From::ItsOwnStart, false, &outbox, &server).await;
+                    elsewhere.known.insert(child);
                 }
                 () = sent => sending = None,
+                () = tokio::time::sleep(LOOK) => {
+                    if outbox.strong_count() == 0 {
+                        return;
+                    }
+                    self.look(&mut elsewhere, &outbox, &server).await;
+                }
             }
         }
+    }
+
+    /// Looks for the children that another process has started while it runs the parent, and once more behind that.
+    async fn look(&self, elsewhere: &mut Elsewhere, outbox: &Weak<Outbox>, server: &Weak<Server>) {
+        let runs = self.is_written_elsewhere(server).await;
+        let ran = std::mem::replace(&mut elsewhere.parent_runs, runs);
+        if !runs && !ran && elsewhere.running.is_empty() {
+            return;
+        }
+        for child in self.children(server).await {
+            let id = &child.session_id;
+            let is_running = child.status == SessionStatus::Running && child.writer.is_some();
+            if elsewhere.running.contains_key(id) {
+                // What it has said was taken in when it was looked at.
+                if !is_running && let Some(outbox) = outbox.upgrade() {
+                    outbox.end_child(id);
+                    elsewhere.running.remove(id);
+                }
+            } else if is_running {
+                let stopped = self.add(id, From::ItsOwnStart, false, outbox, server).await;
+                elsewhere.runs(id, stopped);
+            } else if !elsewhere.known.contains(id) {
+                self.add(id, From::ItsOwnStart, true, outbox, server).await;
+            }
+            elsewhere.known.insert(id.clone());
+        }
+        elsewhere.running.retain(|_, stopped| !stopped.is_cancelled());
+    }
+
+    async fn is_written_elsewhere(&self, server: &Weak<Server>) -> bool {
+        let Some(server) = server.upgrade() else { return false };
+        let Ok((_, parent)) = server.runtime.session(&self.parent).await else { return false };
+        // Its subscription takes in what the other process appends.
+        parent.status() != SessionStatus::Running
+            && parent.log().read(|fold| fold.open_turn.is_some())
     }
 
     /// The children that there are, oldest first.

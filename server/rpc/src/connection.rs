@@ -13,6 +13,7 @@ use dsh_protocol::params::lifecycle::{InitializeParams, InitializeResult, NoPara
 use dsh_protocol::{MAX_FRAME_BYTES, OUTBOX_BYTES};
 use dsh_runtime::agent::host::Observer;
 use dsh_runtime::notices::Listener;
+use dsh_runtime::runtime::Unwritten;
 use futures_util::FutureExt;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -24,6 +25,7 @@ use crate::cx::{Cx, Server};
 use crate::dispatch::{Reply, Then, dispatch};
 use crate::extension::{BoxFuture, Extension};
 use crate::frame::{self, Incoming, Refused, RequestId};
+use crate::handlers::errors;
 use crate::lanes::Lanes;
 use crate::lifecycle;
 use crate::outbox::Outbox;
@@ -169,9 +171,10 @@ impl Connection {
         &self.client_gone
     }
 
-    /// Ends every session of the process: running turns are aborted, everything is on disk.
-    pub async fn end_sessions(&self) {
-        self.cx.server.runtime.close().await;
+    /// Ends every session of the process: running turns are aborted, everything is on disk, but for what the error
+    /// says.
+    pub async fn end_sessions(&self) -> Result<(), Unwritten> {
+        self.cx.server.runtime.close().await
     }
 
     /// Ends the connection: what waits is still handed out by the outbox, nothing is added.
@@ -344,8 +347,11 @@ impl Connection {
             stop.with(RpcError::domain(ErrorKind::ShuttingDown, "the server is shutting down"));
         }
         self.drain().await;
-        self.end_sessions().await;
-        self.respond(Some(id), &raw(NoParams {}));
+        let ended = match self.end_sessions().await {
+            Ok(()) => raw(NoParams {}),
+            Err(unwritten) => Err(errors::unwritten(&unwritten)),
+        };
+        self.respond(Some(id), &ended);
     }
 
     fn refuse(&self, id: &RequestId, code: ErrorCode, message: &str) {

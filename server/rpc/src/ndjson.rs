@@ -27,12 +27,18 @@ where
     if exit.is_none() {
         connection.drain().await;
     }
-    connection.end_sessions().await;
+    let ended = connection.end_sessions().await;
     connection.close();
     if tokio::time::timeout(LAST_FRAMES, writing).await.is_err() {
         tracing::warn!("the client did not read the last frames");
     }
-    exit
+    match ended {
+        Ok(()) => exit,
+        Err(unwritten) => {
+            tracing::error!("{unwritten}");
+            Some(Exit::Abrupt)
+        }
+    }
 }
 
 async fn read<R: AsyncBufRead + Unpin>(connection: &Arc<Connection>, mut input: R) -> Option<Exit> {

@@ -198,6 +198,17 @@ impl Outbox {
         }
     }
 
+    /// Nothing comes of a child any more: its subscription ends when everything was sent.
+    pub(crate) fn end_child(&self, session: &SessionId) {
+        if let Some(child) = self.lock().subscriptions.get_mut(session)
+            && child.root.is_some()
+            && !child.is_ending()
+        {
+            child.end(None);
+        }
+        self.filled.notify_one();
+    }
+
     /// A session's agent has closed: whether its subscription goes on with the next one. If not, it ends.
     fn goes_on(&self, session: &SessionId) -> bool {
         let follows = {
@@ -255,6 +266,7 @@ impl Outbox {
     async fn take(&self) -> Option<Vec<Vec<u8>>> {
         loop {
             let filled = self.filled.notified();
+            self.write_through();
             let (frames, closed) = self.take_now();
             if !frames.is_empty() {
                 self.drained.notify_waiters();
@@ -264,6 +276,22 @@ impl Outbox {
                 return None;
             }
             filled.await;
+        }
+    }
+
+    /// Brings what is about to be sent of sessions where it cannot be lost any more: what a client was told of and the
+    /// log does not have would be another event after a restart. Nobody who adds something waits meanwhile.
+    fn write_through(&self) {
+        let behind: Vec<Agent> = {
+            let state = self.lock();
+            let subscriptions = state.subscriptions.values().filter(|it| it.is_behind());
+            subscriptions.map(|subscription| subscription.agent().clone()).collect()
+        };
+        for agent in behind {
+            let written = agent.write_through();
+            if let Some(subscription) = self.lock().subscriptions.get_mut(agent.id()) {
+                subscription.is_written_before(written);
+            }
         }
     }
 

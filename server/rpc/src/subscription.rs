@@ -26,6 +26,8 @@ pub(crate) struct Subscription {
     agent: Agent,
     /// The last event that was sent or passed over.
     cursor: i64,
+    /// The seq before which events may be sent: a later one could still be lost with this process.
+    written: u64,
     /// Where the replay ends, until the client was told that it has.
     replay_end: Option<i64>,
     /// Whether chunk events are sent.
@@ -82,6 +84,7 @@ impl Subscription {
         Self {
             agent,
             cursor: after,
+            written: 0,
             replay_end: Some(last_seq),
             chunks,
             left_out: None,
@@ -177,11 +180,23 @@ impl Subscription {
         self.said.drain(..due).map(|(_, notice)| push(frames, &notice)).sum()
     }
 
+    /// Whether there is something that was not sent.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.replay_end.is_some() || self.agent.log().last_seq() > self.cursor
+    }
+
+    /// Events before a seq are where they cannot be lost.
+    pub(crate) fn is_written_before(&mut self, seq: u64) {
+        self.written = seq;
+    }
+
     /// Adds frames for up to about `budget` bytes; returns how many bytes they have.
     pub(crate) fn take(&mut self, budget: usize, frames: &mut Vec<Vec<u8>>) -> usize {
         let mut bytes = 0;
         while bytes < budget {
-            if self.replay_end.is_some_and(|end| self.cursor >= end) {
+            if self.replay_end.is_some_and(|end| self.cursor >= end)
+                && self.begins_before(self.written)
+            {
                 self.replay_end = None;
                 let caught_up =
                     SessionCaughtUp { session_id: self.session_id().clone(), seq: self.cursor };
@@ -192,8 +207,13 @@ impl Subscription {
                 Some(end) => PAGE.min(usize::try_from(end - self.cursor).unwrap_or(PAGE)),
                 None => PAGE,
             };
-            let page = self.agent.log().page(self.cursor, most, |_| true);
+            let mut page = self.agent.log().page(self.cursor, most, |_| true);
             let lags = self.replay_end.is_none() && page.last_seq - self.cursor > LAG;
+            let written = page.events.partition_point(|event| event.seq < self.written);
+            if written == 0 && !page.events.is_empty() {
+                break;
+            }
+            page.events.truncate(written);
             let Some(last) = page.events.last() else {
                 bytes += self.say_before(self.cursor.saturating_add(1), frames);
                 if let Some(ending) = self.ending.take() {

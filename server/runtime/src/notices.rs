@@ -9,6 +9,7 @@ use dsh_protocol::event::{Event, EventData};
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::notifications::{Notification, SessionChanged, SessionStatusChanged};
 use dsh_protocol::session::{SessionInfo, SessionStatus};
+use dsh_session::store::Sink;
 
 /// Takes notices. Called from a session's own task: must not block.
 pub trait Listener: Send + Sync {
@@ -25,7 +26,12 @@ type Listeners = BTreeMap<u64, Arc<dyn Listener>>;
 #[derive(Clone, Default)]
 pub struct Notices {
     listeners: Arc<Mutex<(u64, Listeners)>>,
+    /// Logs of sessions that were closed before they could be written to their end.
+    unwritten: Arc<Mutex<Unwritten>>,
 }
+
+/// Logs that could not be written, by their sessions.
+pub(crate) type Unwritten = BTreeMap<SessionId, Arc<dyn Sink>>;
 
 impl Notices {
     /// Adds a listener for as long as the registration is kept.
@@ -44,6 +50,11 @@ impl Notices {
     /// How many listen.
     pub fn listeners(&self) -> usize {
         self.lock().1.len()
+    }
+
+    /// The logs of sessions that were closed before they could be written to their end.
+    pub(crate) fn take_unwritten(&self) -> Unwritten {
+        std::mem::take(&mut *self.unwritten.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Tells everybody.
@@ -82,6 +93,11 @@ impl Observer for Notices {
                 listener.notice(notice);
             }
         }
+    }
+
+    fn left_unwritten(&self, session: &SessionId, sink: Arc<dyn Sink>) {
+        let mut unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+        unwritten.insert(session.clone(), sink);
     }
 
     fn notice(&self, notice: &Notification) {

@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use dsh_agent::agent::Agent;
 use dsh_agent::agents::{Agents, OpenError, SessionOnDisk};
 use dsh_agent::files::Buffers;
-use dsh_agent::host::{Host, NewId, time_ordered_ids};
+use dsh_agent::host::{Host, NewId, Observer as _, time_ordered_ids};
 use dsh_config::problem::Problem;
 use dsh_config::profile::Sources;
 use dsh_kernel::plugin::Row;
 use dsh_protocol::ids::{ModelId, SessionId};
 use dsh_session::clock::{Clock, system};
 use dsh_session::log::Page;
-use dsh_session::store::{PageWanted, StoreError};
+use dsh_session::store::{PageWanted, StorageError, StoreError};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
@@ -120,6 +120,16 @@ pub enum WorkspaceError {
 
 fn listed(problems: &[Problem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// The sessions whose logs could not be written to their end, and why.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("the last events are not saved of {}", not_saved(.0))]
+pub struct Unwritten(pub Vec<(SessionId, StorageError)>);
+
+fn not_saved(sessions: &[(SessionId, StorageError)]) -> String {
+    let each = sessions.iter().map(|(session, error)| format!("`{session}` ({error})"));
+    each.collect::<Vec<_>>().join(", ")
 }
 
 /// Why there is no such session.
@@ -389,14 +399,22 @@ impl Runtime {
     }
 
     /// Ends every agent and unmounts every folder. Running turns end as aborted; everything is on disk when
-    /// this returns.
-    pub async fn close(&self) {
+    /// this returns, but for the sessions that it names: their last events are lost with the process.
+    pub async fn close(&self) -> Result<(), Unwritten> {
         let state = std::mem::take(&mut *self.lock());
         for cell in state.folders.into_values() {
             if let Some(workspace) = cell.get() {
                 workspace.close().await;
             }
         }
+        let mut sessions = Vec::new();
+        for (session, sink) in self.notices.take_unwritten() {
+            if let Err(error) = sink.flush().await {
+                sessions.push((session.clone(), error));
+                self.notices.left_unwritten(&session, sink);
+            }
+        }
+        if sessions.is_empty() { Ok(()) } else { Err(Unwritten(sessions)) }
     }
 
     /// The open folders by their canonical paths; two spellings of one folder are one. Those that do not

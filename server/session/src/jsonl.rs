@@ -21,6 +21,7 @@ use crate::store::{
     BoxFuture, Listed, PageWanted, Sink, StorageError, Store, StoreError, Stored, Summary,
 };
 
+mod ahead;
 mod decode;
 mod delete;
 mod index;

@@ -167,6 +167,13 @@ pub trait Sink: Send + Sync {
     /// Takes an event; it is written soon.
     fn append(&self, event: &Event);
 
+    /// Brings everything taken so far where the end of this process, however sudden, cannot lose it, which may take
+    /// a write and never waits for the disk. Returns the seq before which clients may be told of events. What cannot
+    /// be written is told all the same: the turn that it belongs to ends with the reason.
+    fn write_through(&self) -> u64 {
+        u64::MAX
+    }
+
     /// Waits until everything taken so far is on disk. After a failure nothing is lost: a later flush tries
     /// again.
     fn flush(&self) -> BoxFuture<'static, Result<(), StorageError>>;
@@ -179,8 +186,9 @@ pub trait Sink: Send + Sync {
     fn acquire(&self) -> BoxFuture<'static, Result<Vec<Event>, LeaseError>>;
 
     /// Writes what is left and gives the right back; `summary` is that of the whole log. What cannot be written
-    /// is tried again until it can, and the right is kept until then: what others append would stand in its place.
-    fn release(&self, summary: Summary) -> BoxFuture<'static, ()>;
+    /// is tried again until it can, for as long as somebody holds the sink, and the right is kept until then: what
+    /// others append would stand in its place. Says why it cannot be written now.
+    fn release(&self, summary: Summary) -> BoxFuture<'static, Result<(), StorageError>>;
 }
 
 /// A log that could not be written.
@@ -256,7 +264,7 @@ impl Sink for Memory {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn release(&self, _summary: Summary) -> BoxFuture<'static, ()> {
-        Box::pin(async {})
+    fn release(&self, _summary: Summary) -> BoxFuture<'static, Result<(), StorageError>> {
+        Box::pin(async { Ok(()) })
     }
 }

@@ -126,10 +126,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Lets other processes append.
-    pub async fn release(&self) {
+    /// Lets other processes append, as soon as everything is written; says why it is not yet.
+    pub async fn release(&self) -> Result<(), StorageError> {
         let summary = self.log.read(|fold| Summary::of(self.log.header(), fold));
-        self.sink.release(summary).await;
+        self.sink.release(summary).await
     }
 }
 

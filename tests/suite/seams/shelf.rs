@@ -89,7 +89,7 @@ impl Sink for OnShelf {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn release(&self, _: Summary) -> BoxFuture<'static, ()> {
-        Box::pin(async {})
+    fn release(&self, _: Summary) -> BoxFuture<'static, Result<(), StorageError>> {
+        Box::pin(async { Ok(()) })
     }
 }

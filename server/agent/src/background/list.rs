@@ -180,7 +180,8 @@ impl Background {
         // Another process runs it, or a crash has left it as it is.
         match writer.acquire().await {
             Ok(()) => {
-                writer.release().await;
+                // Nothing was appended.
+                let _ = writer.release().await;
                 Ok((facts, State::Ready))
             }
             Err(AcquireError::Lease(_)) => Ok((facts, State::Running)),

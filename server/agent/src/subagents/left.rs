@@ -49,7 +49,10 @@ pub async fn look(agents: &Agents, sessions: &Sessions, id: &SessionId) -> Left 
     if let Err(violation) = repair(&writer) {
         tracing::warn!(session = %id, %violation, "the log of a child that was left could not be closed");
     }
-    writer.release().await;
+    if let Err(error) = writer.release().await {
+        // What is missing is appended again by whoever opens it next.
+        tracing::warn!(session = %id, %error, "the log of a child that was left is not closed on disk");
+    }
     Left::Closed(Box::new(writer))
 }
 

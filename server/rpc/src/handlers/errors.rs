@@ -5,7 +5,7 @@ use dsh_runtime::agent::agent::CommandError;
 use dsh_runtime::agent::agents::OpenError;
 use dsh_runtime::config::problem::Problem;
 use dsh_runtime::reload::on_the_wire;
-use dsh_runtime::runtime::{SessionError, WorkspaceError};
+use dsh_runtime::runtime::{SessionError, Unwritten, WorkspaceError};
 use dsh_runtime::session::store::StoreError;
 use dsh_runtime::workspace::{FolderNameError, MountError};
 use serde_json::json;
@@ -71,6 +71,13 @@ pub(crate) fn open(error: &OpenError) -> RpcError {
             RpcError::domain(ErrorKind::StorageFailed, error.to_string())
         }
     }
+}
+
+pub(crate) fn unwritten(error: &Unwritten) -> RpcError {
+    let sessions: Vec<_> = error.0.iter().map(|(session, _)| session).collect();
+    RpcError::domain(ErrorKind::StorageFailed, error.to_string())
+        .with_fact("sessions", json!(sessions))
+        .with_hint("make room before the server ends; it tries once more then")
 }
 
 /// What a session did not do, on the wire.

@@ -67,12 +67,16 @@ where
 
 /// The agent of a session, after what other processes have appended was taken in.
 async fn current(cx: &Cx, id: &SessionId) -> Result<Agent, RpcError> {
-    tell(cx, id, |agent| async move { agent.refresh().await.map(|()| agent) }).await
+    let agent = tell(cx, id, |agent| async move { agent.refresh().await.map(|()| agent) }).await?;
+    agent.write_through();
+    Ok(agent)
 }
 
 /// The agent of a session, after what a crash left open was closed.
 async fn repaired(cx: &Cx, id: &SessionId) -> Result<Agent, RpcError> {
-    tell(cx, id, |agent| async move { agent.repair().await.map(|()| agent) }).await
+    let agent = tell(cx, id, |agent| async move { agent.repair().await.map(|()| agent) }).await?;
+    agent.write_through();
+    Ok(agent)
 }
 
 pub(crate) async fn new(cx: &Cx, params: SessionNewParams) -> Result<SessionNewResult, RpcError> {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use dsh_protocol::ids::SessionId;
 
-use super::{JsonlStore, open_options, sink, storage};
+use super::{JsonlStore, ahead, open_options, sink, storage};
 use crate::store::StoreError;
 
 /// Deletes logs and what repairs have set aside of them; returns those that were there. The locks of all are taken
@@ -28,7 +28,7 @@ pub(super) fn logs(store: &JsonlStore, ids: &[SessionId]) -> Result<Vec<SessionI
     }
     for (id, _) in &locked {
         let path = store.path(id);
-        for path in [&path.with_extension("torn"), &path] {
+        for path in [&path.with_extension("torn"), &ahead::path(&path), &path] {
             remove(path).map_err(|error| storage("delete", path, &error))?;
         }
     }

@@ -203,7 +203,7 @@ fn parsed(line: &[u8]) -> Option<Entry> {
 }
 
 /// FNV-1a: against accidents, not against people.
-fn digest(bytes: &[u8]) -> u64 {
+pub(super) fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
         (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

@@ -72,6 +72,19 @@ impl Pending {
         Batch { bytes, lines, events }
     }
 
+    /// Takes out what has its line already, and leaves the deltas that more may follow.
+    pub(super) fn take_lines(&mut self) -> Batch {
+        let (bytes, lines) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.lines));
+        let left = self.run.as_ref().map_or(0, |run| run.len() as u64);
+        let events = std::mem::replace(&mut self.events, left) - left;
+        Batch { bytes, lines, events }
+    }
+
+    /// The deltas that came last.
+    pub(super) fn run(&self) -> Option<&Run> {
+        self.run.as_ref()
+    }
+
     /// Puts what could not be written in front of what came later.
     pub(super) fn put_back(&mut self, mut batch: Batch) {
         batch.bytes.append(&mut self.bytes);

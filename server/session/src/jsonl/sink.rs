@@ -4,12 +4,14 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use dsh_protocol::event::Event;
 use rustix::fs::{FlockOperation, flock};
 
+use super::ahead::{self, Ahead};
 use super::index::{Index, Stamp};
 use super::lines::Mark;
 use super::pending::{Batch, Pending};
@@ -19,6 +21,9 @@ use crate::store::{BoxFuture, LeaseError, Sink, StorageError, Summary};
 /// How long until what could not be written when the right to append was given back is tried again.
 const RETRY: Duration = Duration::from_millis(500);
 
+/// How many deltas are worth a row as soon as clients are told of them.
+const ROW_AT_ONCE: u64 = 32;
+
 /// A log file that is written to.
 pub(super) struct FileSink(Arc<Shared>);
 
@@ -27,13 +32,18 @@ struct Shared {
     index: Arc<Index>,
     /// Events that are not written yet. Never locked for longer than a copy.
     pending: Mutex<Pending>,
+    /// How many of the log's events are where the end of this process cannot lose them, at least.
+    written: AtomicU64,
+    /// How many were taken.
+    taken: AtomicU64,
     /// Locked while the file is worked on, from threads that may block only.
     file: Mutex<FileState>,
 }
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct FileState {
-    file: File,
+    file: Arc<File>,
+    ahead: Ahead,
     /// Whether it is open for more than reading.
     writable: bool,
     /// How far the file goes that is known here.
@@ -59,7 +69,8 @@ impl FileSink {
         index: Arc<Index>,
     ) -> Self {
         let file = FileState {
-            file,
+            file: Arc::new(file),
+            ahead: Ahead::default(),
             writable,
             mark,
             torn: false,
@@ -67,7 +78,9 @@ impl FileSink {
             entry_synced: false,
             release_due: None,
         };
-        Self(Arc::new(Shared { path, index, pending: Mutex::default(), file: Mutex::new(file) }))
+        let (written, taken) = (AtomicU64::new(mark.next_seq), AtomicU64::new(mark.next_seq));
+        let pending = Mutex::default();
+        Self(Arc::new(Shared { path, index, pending, written, taken, file: Mutex::new(file) }))
     }
 
     /// Brings the folder's entry of a file that was just created to disk, beside whatever comes next, so that
@@ -113,6 +126,7 @@ pub(super) fn is_locked(file: &File) -> bool {
 impl Sink for FileSink {
     fn append(&self, event: &Event) {
         let wait = lock(&self.0.pending).add(event);
+        self.0.taken.store(event.seq + 1, Ordering::Release);
         if let Some(wait) = wait {
             let shared = Arc::clone(&self.0);
             tokio::spawn(async move {
@@ -123,6 +137,10 @@ impl Sink for FileSink {
                 }
             });
         }
+    }
+
+    fn write_through(&self) -> u64 {
+        self.0.write_through()
     }
 
     fn flush(&self) -> BoxFuture<'static, Result<(), StorageError>> {
@@ -137,7 +155,7 @@ impl Sink for FileSink {
         self.work(|shared| shared.acquire())
     }
 
-    fn release(&self, summary: Summary) -> BoxFuture<'static, ()> {
+    fn release(&self, summary: Summary) -> BoxFuture<'static, Result<(), StorageError>> {
         let released = self.work(|shared| {
             let mut state = lock(&shared.file);
             state.release_due = Some(summary);
@@ -145,15 +163,17 @@ impl Sink for FileSink {
         });
         let shared = Arc::downgrade(&self.0);
         Box::pin(async move {
-            if let Err(error) = released.await {
+            let released = released.await;
+            if let Err(error) = &released {
                 tracing::warn!(%error, "will be tried again until it works");
                 tokio::spawn(release_later(shared));
             }
+            released
         })
     }
 }
 
-/// Tries again to write what was left, for as long as the session is loaded.
+/// Tries again to write what was left, for as long as somebody holds the sink.
 async fn release_later(shared: Weak<Shared>) {
     loop {
         tokio::time::sleep(RETRY).await;
@@ -169,12 +189,27 @@ async fn release_later(shared: Weak<Shared>) {
 }
 
 impl Shared {
+    /// Writes what waits; with `sync`, also waits for the disk, while others may write on.
     fn write(&self, sync: bool) -> Result<(), StorageError> {
-        self.write_in(&mut lock(&self.file), sync)
+        let (file, length, entry_synced) = {
+            let mut state = lock(&self.file);
+            self.write_lines(&mut state)?;
+            if !sync || !state.unsynced {
+                return Ok(());
+            }
+            (Arc::clone(&state.file), state.mark.offset, state.entry_synced)
+        };
+        self.sync(&file, entry_synced)?;
+        let mut state = lock(&self.file);
+        if Arc::ptr_eq(&file, &state.file) {
+            state.unsynced = state.mark.offset != length;
+            state.entry_synced = true;
+        }
+        Ok(())
     }
 
-    /// Writes what waits, whole lines only; with `sync`, also waits for the disk.
-    fn write_in(&self, state: &mut FileState, sync: bool) -> Result<(), StorageError> {
+    /// Writes what waits, whole lines only.
+    fn write_lines(&self, state: &mut FileState) -> Result<(), StorageError> {
         let batch = lock(&self.pending).take();
         if !batch.is_empty()
             && let Err(error) = state.append(&batch)
@@ -182,20 +217,71 @@ impl Shared {
             lock(&self.pending).put_back(batch);
             return Err(self.failure("write", &error));
         }
-        if sync && state.unsynced {
-            state.file.sync_data().map_err(|error| self.failure("write", &error))?;
-            if !state.entry_synced {
-                sync_folder(&self.path).map_err(|error| self.failure("write", &error))?;
-                state.entry_synced = true;
-            }
-            state.unsynced = false;
+        self.written.fetch_max(state.mark.next_seq, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Writes what waits and waits for the disk.
+    fn write_and_sync(&self, state: &mut FileState) -> Result<(), StorageError> {
+        self.write_lines(state)?;
+        if state.unsynced {
+            self.sync(&state.file, state.entry_synced)?;
+            (state.unsynced, state.entry_synced) = (false, true);
         }
         Ok(())
     }
 
+    fn sync(&self, file: &File, entry_synced: bool) -> Result<(), StorageError> {
+        let synced = file.sync_data();
+        let synced =
+            synced.and_then(|()| if entry_synced { Ok(()) } else { sync_folder(&self.path) });
+        synced.map_err(|error| self.failure("write", &error))
+    }
+
+    /// Writes what clients are about to be told of: lines into the log, deltas that more may follow beside it, so that
+    /// they still become one row.
+    fn write_through(&self) -> u64 {
+        let taken = self.taken.load(Ordering::Acquire);
+        if self.written.load(Ordering::Acquire) < taken {
+            let mut state = lock(&self.file);
+            if let Err(error) = self.write_ahead(&mut state) {
+                tracing::debug!(%error, "clients are told of what is not written");
+                return u64::MAX;
+            }
+        }
+        self.written.load(Ordering::Acquire)
+    }
+
+    fn write_ahead(&self, state: &mut FileState) -> Result<(), StorageError> {
+        let lines = lock(&self.pending).take_lines();
+        if !lines.is_empty()
+            && let Err(error) = state.append(&lines)
+        {
+            lock(&self.pending).put_back(lines);
+            return Err(self.failure("write", &error));
+        }
+        self.written.fetch_max(state.mark.next_seq, Ordering::AcqRel);
+        let known = self.written.load(Ordering::Acquire);
+        let added = {
+            let pending = lock(&self.pending);
+            let Some(run) = pending.run() else { return Ok(()) };
+            let few = run.next_seq().saturating_sub(known) < ROW_AT_ONCE;
+            few.then(|| state.ahead.add(&self.path, &state.file, state.mark, run))
+        };
+        match added {
+            Some(Ok(next_seq)) => {
+                self.written.fetch_max(next_seq, Ordering::AcqRel);
+                Ok(())
+            }
+            // Many are a row of their own; so are those that nothing beside the log can be written of.
+            Some(Err(_)) | None => self.write_lines(state),
+        }
+    }
+
     /// Gives the right to append back, unless something cannot be written.
     fn release(&self, state: &mut FileState) -> Result<(), StorageError> {
-        self.write_in(state, true)?;
+        self.write_and_sync(state)?;
+        state.ahead.remove(&self.path);
         let stamp = state.file.metadata().map(|metadata| Stamp::of(&metadata));
         let _ = flock(&state.file, FlockOperation::Unlock);
         if let (Some(summary), Ok(stamp)) = (state.release_due.take(), stamp) {
@@ -210,12 +296,34 @@ impl Shared {
             return Err(LeaseError::Deleted);
         }
         let grown = state.file.metadata().is_ok_and(|metadata| metadata.len() > state.mark.offset);
-        if !grown || state.release_due.is_some() {
+        if state.release_due.is_some() {
             return Ok(Vec::new());
         }
-        let (events, mark) = self.read_tail(&state)?;
-        state.mark = mark;
+        let mut events = Vec::new();
+        if grown {
+            (events, state.mark) = self.read_tail(&state)?;
+            self.written.fetch_max(state.mark.next_seq, Ordering::AcqRel);
+        }
+        match self.take_what_was_left(&mut state) {
+            Ok(left) => events.extend(left),
+            Err(error) => tracing::debug!(%error, "what stands beside the log stays there"),
+        }
         Ok(events)
+    }
+
+    /// Takes in what a process that was killed has told clients of and not brought into the log.
+    fn take_what_was_left(&self, state: &mut FileState) -> Result<Vec<Event>, LeaseError> {
+        if !ahead::path(&self.path).exists() {
+            return Ok(Vec::new());
+        }
+        self.follow(state).map_err(|error| self.missing(&error))?;
+        // A process that writes the log brings them there itself.
+        if flock(&state.file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Ok(Vec::new());
+        }
+        let taken_in = self.take_in(state);
+        let _ = flock(&state.file, FlockOperation::Unlock);
+        taken_in
     }
 
     fn read_tail(&self, state: &FileState) -> Result<(Vec<Event>, Mark), LeaseError> {
@@ -230,7 +338,7 @@ impl Shared {
         let mut state = lock(&self.file);
         if state.release_due.is_some() {
             // The right was never given back. Nothing more is taken on while nothing can be written.
-            self.write_in(&mut state, true)?;
+            self.write_and_sync(&mut state)?;
             state.release_due = None;
             return Ok(Vec::new());
         }
@@ -252,7 +360,7 @@ impl Shared {
     fn follow(&self, state: &mut FileState) -> std::io::Result<()> {
         let (named, held) = (fs::metadata(&self.path)?, state.file.metadata()?);
         if !state.writable || (named.dev(), named.ino()) != (held.dev(), held.ino()) {
-            state.file = super::open_options().open(&self.path)?;
+            state.file = Arc::new(super::open_options().open(&self.path)?);
             (state.writable, state.entry_synced) = (true, false);
         }
         Ok(())
@@ -264,20 +372,32 @@ impl Shared {
             Ok(metadata) => metadata.len(),
             Err(error) => return Err(self.missing(&error)),
         };
-        if on_disk == state.mark.offset {
-            return Ok(Vec::new());
-        }
         if on_disk < state.mark.offset {
             // What is missing is known here only; appending behind the gap would make the log unreadable.
             let error = std::io::Error::other("it is shorter than it was");
             return Err(self.failure("go on with", &error).into());
         }
-        let (events, mark) = self.read_tail(state)?;
-        if on_disk > mark.offset {
-            cut_torn(&state.file, &self.path, mark.offset)
-                .map_err(|error| self.failure("repair", &error))?;
+        let mut events = Vec::new();
+        if on_disk > state.mark.offset {
+            let mark;
+            (events, mark) = self.read_tail(state)?;
+            if on_disk > mark.offset {
+                cut_torn(&state.file, &self.path, mark.offset)
+                    .map_err(|error| self.failure("repair", &error))?;
+            }
+            state.mark = mark;
         }
-        state.mark = mark;
+        let left = ahead::read(&self.path, &state.file, state.mark);
+        if !left.is_empty() {
+            let mut rows = Pending::default();
+            for event in &left {
+                let _ = rows.add(event);
+            }
+            state.append(&rows.take()).map_err(|error| self.failure("write", &error))?;
+            events.extend(left);
+        }
+        state.ahead.remove(&self.path);
+        self.written.fetch_max(state.mark.next_seq, Ordering::AcqRel);
         Ok(events)
     }
 
@@ -305,7 +425,7 @@ impl FileState {
             self.file.set_len(self.mark.offset)?;
             self.torn = false;
         }
-        if let Err(error) = self.file.write_all(batch.bytes()) {
+        if let Err(error) = self.file.as_ref().write_all(batch.bytes()) {
             self.torn = self.file.set_len(self.mark.offset).is_err();
             return Err(error);
         }

@@ -1,7 +1,5 @@
 //! The `session/…` methods that read a session's log.
 
-use std::sync::Arc;
-
 use dsh_protocol::error::{ErrorKind, RpcError};
 use dsh_protocol::event::Event;
 use dsh_protocol::message::Message;
@@ -40,8 +38,10 @@ pub(crate) async fn events(
     let page = if let Some(page) = on_disk.map_err(|error| errors::session(&error))? {
         page
     } else {
-        let log = Arc::clone(current(cx, id).await?.log());
-        log.page(after, limit, |event| wanted.takes(event.data.name()))
+        let agent = current(cx, id).await?;
+        let page = agent.log().page(after, limit, |event| wanted.takes(event.data.name()));
+        agent.write_through();
+        page
     };
     check_cursor(after, page.last_seq)?;
     Ok(SessionEventsResult {
@@ -102,6 +102,7 @@ pub(crate) async fn subscribe(
     let withheld = cx.outbox.withhold(&params.session_id);
     let agent = repaired(cx, &params.session_id).await?;
     let last_seq = agent.log().last_seq();
+    agent.write_through();
     let after = params.after.unwrap_or(last_seq);
     check_cursor(after, last_seq)?;
     let chunks = params.chunks.unwrap_or(true);
