@@ -157,6 +157,11 @@ impl Folder {
         &self.options
     }
 
+    /// Why searches list folders anew that have not changed since the last one; nothing if they do not.
+    pub fn list_trouble(&self) -> Option<&'static str> {
+        self.list.as_ref()?.trouble()
+    }
+
     /// How values show `path`: relative to the folder, without `.` and `..`, and `.` for the folder itself.
     /// Looks at the letters only; nothing needs to exist.
     pub fn relative(&self, path: &str) -> Result<String, Failure> {

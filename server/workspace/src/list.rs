@@ -89,6 +89,8 @@ pub(crate) struct List {
     most: usize,
     walks: AtomicU64,
     is_full: AtomicBool,
+    /// Some walk was on a file system whose times say too little.
+    is_untrusted: AtomicBool,
     /// What had changed less than this before it was read is read again the next time.
     pub(crate) slack: Duration,
     /// How often a folder was read.
@@ -109,12 +111,23 @@ impl List {
             most,
             walks: AtomicU64::new(0),
             is_full: AtomicBool::new(false),
+            is_untrusted: AtomicBool::new(false),
         }
     }
 
-    /// Some folder did not fit in.
-    pub(crate) fn is_full(&self) -> bool {
-        self.is_full.load(Ordering::Relaxed)
+    /// Why walks list folders anew that have not changed; nothing if they do not.
+    pub(crate) fn trouble(&self) -> Option<&'static str> {
+        if self.is_untrusted.load(Ordering::Relaxed) {
+            return Some("the file system is not known to stamp every change");
+        }
+        self.is_full
+            .load(Ordering::Relaxed)
+            .then_some("there are more files than the list may hold")
+    }
+
+    /// Notes that a walk goes without the list.
+    pub(crate) fn distrust(&self) {
+        self.is_untrusted.store(true, Ordering::Relaxed);
     }
 
     /// The number of a walk that begins.

@@ -162,8 +162,14 @@ pub(crate) fn prefix_length(base: &Path) -> usize {
 fn ground<'w>(walk: &Walk<'w>) -> (Option<u64>, Option<&'w List>) {
     let Ok(base) = walk.root.open_plain(walk.base, Want::Folder) else { return (None, None) };
     let device = base.metadata().ok().map(|metadata| device(&metadata));
-    let is_home = device == Some(walk.root.device());
-    (device, walk.list.filter(|_| is_home && list::are_trusted(&base)))
+    let list = walk.list.filter(|list| {
+        let is_trusted = device == Some(walk.root.device()) && list::are_trusted(&base);
+        if !is_trusted {
+            list.distrust();
+        }
+        is_trusted
+    });
+    (device, list)
 }
 
 #[cfg(unix)]

@@ -58,11 +58,7 @@ pub(crate) fn look(
     path: &std::path::Path,
 ) -> std::io::Result<Stamp> {
     let stat = rustix::fs::statat(directory, path, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?;
-    #[expect(
-        clippy::unnecessary_fallible_conversions,
-        clippy::useless_conversion,
-        reason = "types differ by system"
-    )]
+    #[allow(clippy::useless_conversion, reason = "the types differ by system")]
     let stamp = Stamp {
         device: u64::try_from(stat.st_dev).unwrap_or(0),
         inode: u64::try_from(stat.st_ino).unwrap_or(0),
@@ -89,6 +85,7 @@ pub(crate) fn are_trusted(folder: &std::fs::File) -> bool {
         0x2fc1_2fc1,
         0xca45_1a4e,
     ];
+    #[allow(clippy::useless_conversion, reason = "the type differs by system")]
     rustix::fs::fstatfs(folder).is_ok_and(|it| KNOWN.contains(&i64::from(it.f_type)))
 }
 

@@ -87,7 +87,7 @@ impl<'s> Shared<'s> {
         {
             level.rules = Arc::clone(&kept.rules);
             let directory = Directory::new(root, level.path.clone());
-            self.enter(&level, directory, Arc::clone(contents), part);
+            self.enter(&level, directory, contents, part);
             return Ok(());
         }
         let moment = SystemTime::now();
@@ -96,7 +96,7 @@ impl<'s> Shared<'s> {
             Err(error) if error.kind() == io::ErrorKind::NotFound && open.is_some() => {
                 let contents =
                     self.sift(&level, self.completed(&level, Vec::new()), &mut part.tally);
-                self.enter(&level, Directory::missing(root), Arc::new(contents), part);
+                self.enter(&level, Directory::missing(root), &Arc::new(contents), part);
                 return Ok(());
             }
             Err(error) => return Err(error),
@@ -136,7 +136,7 @@ impl<'s> Shared<'s> {
             );
         }
         let directory = Directory::opened(root, level.path.clone(), folder);
-        self.enter(&level, directory, contents, part);
+        self.enter(&level, directory, &contents, part);
         Ok(())
     }
 
@@ -153,7 +153,7 @@ impl<'s> Shared<'s> {
         &self,
         level: &Level,
         directory: Directory<'s>,
-        contents: Arc<Contents>,
+        contents: &Arc<Contents>,
         part: &mut Part<V>,
     ) {
         let tally = &mut part.tally;
@@ -168,7 +168,7 @@ impl<'s> Shared<'s> {
             directory: Arc::clone(&directory),
             prefix: Arc::clone(&prefix),
             open,
-            contents: Arc::clone(&contents),
+            contents: Arc::clone(contents),
             span,
         };
         let mut batches = contents.files.spans(BATCH_FILES).into_iter().map(batch);
