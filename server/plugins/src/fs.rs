@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dsh_agent::files::{Answer, Buffers, FS, FileSystem, FileText, SEARCH, Search, Visit};
@@ -56,7 +57,10 @@ fn start(
         options.overlay = Some(Arc::new(Unsaved(Arc::clone(&host.buffers))));
         let folder = Folder::open(&host.workspace, options)
             .map_err(|failure| StartError::Failed(failure.to_string()))?;
-        let confined = Arc::new(Confined { folder: Arc::new(folder) });
+        let confined = Arc::new(Confined {
+            folder: Arc::new(folder),
+            has_told: Arc::new(AtomicBool::new(false)),
+        });
         context.provide(&FS, Arc::clone(&confined) as Arc<dyn FileSystem>)?;
         context.provide(&SEARCH, confined as Arc<dyn Search>)
     })
@@ -79,6 +83,8 @@ impl Overlay for Unsaved {
 /// The folder and nothing else.
 struct Confined {
     folder: Arc<Folder>,
+    /// It was said why searches are slower than they could be.
+    has_told: Arc<AtomicBool>,
 }
 
 impl Confined {
@@ -89,12 +95,21 @@ impl Confined {
         cancel: CancellationToken,
         work: impl FnOnce(&Folder, &Stop) -> Result<T, Failure> + Send + 'static,
     ) -> BoxFuture<'static, Result<T, ToolFailure>> {
-        let folder = Arc::clone(&self.folder);
+        let (folder, has_told) = (Arc::clone(&self.folder), Arc::clone(&self.has_told));
         Box::pin(async move {
             let stop = Stop::new(Some(PATIENCE));
             let _stopped_when_dropped = StopOnDrop(stop.clone());
             let stopping = stop.clone();
-            let mut working = tokio::task::spawn_blocking(move || work(&folder, &stop));
+            let mut working = tokio::task::spawn_blocking(move || {
+                let done = work(&folder, &stop);
+                if let Some(trouble) = folder.list_trouble()
+                    && !has_told.swap(true, Ordering::Relaxed)
+                {
+                    let folder = folder.root().display();
+                    tracing::warn!(%folder, trouble, "each search lists folders anew");
+                }
+                done
+            });
             let finished = tokio::select! {
                 finished = &mut working => finished,
                 () = cancel.cancelled() => {

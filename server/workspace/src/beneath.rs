@@ -17,6 +17,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use crate::list::{self, Stamp};
+
 /// As many links as Linux follows in one path.
 const MAX_LINKS: usize = 40;
 /// How often an open starts again when names keep changing under it.
@@ -82,6 +84,11 @@ impl Root {
         &self.path
     }
 
+    /// The number of the file system that it is on.
+    pub(crate) fn device(&self) -> u64 {
+        self.identity.0
+    }
+
     /// Whether the root's name still leads to the folder that was opened.
     pub(crate) fn is_current(&self) -> io::Result<bool> {
         Ok(identity(&std::fs::symlink_metadata(&self.path)?) == self.identity)
@@ -125,6 +132,19 @@ impl Root {
             #[cfg(target_os = "linux")]
             Way::Kernel(directory) => kernel::open(directory, relative, want),
             Way::Portable(directory) => portable::open(directory, relative, want),
+        }
+    }
+
+    /// Looks at a path that is meant to have no links, without opening it.
+    pub(crate) fn look(&self, relative: &Path) -> io::Result<Stamp> {
+        let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
+        match &self.way {
+            #[cfg(target_os = "linux")]
+            Way::Kernel(directory) => list::look(directory, relative),
+            #[cfg(unix)]
+            Way::Portable(directory) => list::look(directory, relative),
+            #[cfg(not(unix))]
+            Way::Portable(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 

@@ -19,6 +19,7 @@ mod content;
 mod directory;
 #[cfg(test)]
 mod fixture;
+mod list;
 mod named;
 mod rules;
 mod similar;
@@ -29,10 +30,12 @@ mod worktree;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use dsh_protocol::workspace::ToolErrorCode;
 
 use beneath::Root;
+use list::List;
 use overlay::Overlay;
 use secrets::Secrets;
 use spelling::Spelling;
@@ -87,6 +90,12 @@ pub struct Options {
     pub max_text_size: u64,
     /// A search gives up, with a note, after so many directory entries.
     pub max_entries: u64,
+    /// What is found in folders is kept for the next search, in about so many bytes of memory at most; 0 keeps
+    /// nothing.
+    pub max_list_size: usize,
+    /// What had changed less than this before it was read is read again by the next search: more than any
+    /// clock that stamps files is late or coarse.
+    pub list_slack: Duration,
     /// What is open and not saved, and seen in the place of the files on disk.
     pub overlay: Option<Arc<dyn Overlay>>,
 }
@@ -103,6 +112,8 @@ impl Default for Options {
             max_read_size: 256 << 20,
             max_text_size: 16 << 20,
             max_entries: 5_000_000,
+            max_list_size: 64 << 20,
+            list_slack: Duration::from_secs(3),
             overlay: None,
         }
     }
@@ -119,6 +130,8 @@ pub struct Folder {
     secrets: Secrets,
     /// Replaced when the folder was removed and made again.
     root: RwLock<Arc<Root>>,
+    /// What walks have found.
+    list: Option<List>,
 }
 
 impl Folder {
@@ -130,7 +143,9 @@ impl Folder {
         let secrets = Secrets::new(&options.secrets)?;
         let opened = Root::open(path.clone(), spelled.clone(), options.force_portable_open)
             .map_err(failed)?;
-        Ok(Folder { path, spelled, options, secrets, root: RwLock::new(Arc::new(opened)) })
+        let list = (options.max_list_size > 0)
+            .then(|| List::new(options.max_list_size, options.list_slack));
+        Ok(Folder { path, spelled, options, secrets, root: RwLock::new(Arc::new(opened)), list })
     }
 
     /// The folder's canonical path.
@@ -140,6 +155,11 @@ impl Folder {
 
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// Why searches list folders anew that have not changed since the last one; nothing if they do not.
+    pub fn list_trouble(&self) -> Option<&'static str> {
+        self.list.as_ref()?.trouble()
     }
 
     /// How values show `path`: relative to the folder, without `.` and `..`, and `.` for the folder itself.

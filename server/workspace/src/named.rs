@@ -4,7 +4,6 @@ use std::path::Path;
 
 use crate::Folder;
 use crate::overlay::View;
-use crate::rules::Rules;
 use crate::stop::Stop;
 use crate::tally::Tally;
 use crate::walk::{self, Visit, Walk, display, is_internal};
@@ -26,11 +25,13 @@ impl Folder {
             return (Vec::new(), Tally::default(), Some(note));
         }
         let options = self.options();
+        let list = self.list.as_ref();
         let mut plan = Walk {
             root: &view.root,
             buffers: &view.buffers,
             base,
-            rules: Some(Rules::above(&view.root, base, stop)),
+            is_lifted: false,
+            list,
             secrets: &self.secrets,
             threads: options.threads,
             max_entries: options.max_entries,
@@ -42,7 +43,9 @@ impl Folder {
         if !is_hidden || base.as_os_str().is_empty() {
             return (visitors, tally, None);
         }
-        plan.rules = None;
+        plan.is_lifted = true;
+        // What is kept came about by the rules.
+        plan.list = None;
         let (visitors, tally) = walk::walk(&plan, &visitor);
         let note = format!("{} is ignored by .gitignore or .ignore, and was named", display(base));
         (visitors, tally, Some(note))

@@ -4,20 +4,15 @@
 //! the user's own configuration counts, so the same tree looks the same on every machine. As in git, the
 //! `.gitignore` files of an outer repository do not reach into a nested one.
 
-use std::fs::File;
-use std::io::Read;
+pub(crate) mod sources;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::beneath::{Root, Want};
-use crate::directory::{self, Entry, Kind};
-use crate::stop::Stop;
-
-/// A longer file of rules is not one that a person wrote.
-const MAX_RULES_BYTES: u64 = 1 << 20;
+use sources::{Source, Sources};
 
 /// The rules that hold in one folder: its own and, through `outer`, those of the folders above it.
 #[derive(Debug, Default)]
@@ -33,54 +28,18 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// The rules that the folders above `base` set for what is in it.
-    pub(crate) fn above(root: &Root, base: &Path, stop: &Stop) -> Arc<Rules> {
-        let mut rules = Arc::new(Rules::default());
-        let mut outer: Vec<&Path> = base.ancestors().skip(1).collect();
-        outer.reverse();
-        for path in outer {
-            if let Ok(folder) = root.open_plain(path, Want::Folder)
-                && let Ok(entries) = directory::entries(&folder, stop)
-            {
-                rules = Rules::within(rules, root, path, &folder, &entries);
-            }
-        }
-        rules
-    }
-
     /// The rules inside the folder at `path`; they are `outer` itself if the folder adds none.
-    pub(crate) fn within(
-        outer: Arc<Rules>,
-        root: &Root,
-        path: &Path,
-        folder: &File,
-        entries: &[Entry],
-    ) -> Arc<Rules> {
-        let find =
-            |name: &str| entries.binary_search_by(|it| it.name.as_os_str().cmp(name.as_ref())).ok();
-        let is_file =
-            |name: &str| find(name).is_some_and(|index| entries[index].kind == Kind::File);
-        let own = |name: &str| {
-            let file =
-                is_file(name).then(|| directory::open_file(folder, name.as_ref()).ok())??;
-            compile(path, file)
-        };
-        let repository = find(".git").map(|index| entries[index].kind);
-        let plain = own(".ignore");
-        let git = own(".gitignore");
-        if plain.is_none() && git.is_none() && repository.is_none() {
-            return outer;
+    pub(crate) fn within(outer: &Arc<Rules>, path: &Path, sources: &Sources) -> Arc<Rules> {
+        if sources.are_none() {
+            return Arc::clone(outer);
         }
-        let exclude = (repository == Some(Kind::Folder))
-            .then(|| root.open_plain(&path.join(".git/info/exclude"), Want::File).ok())
-            .flatten()
-            .and_then(|file| compile(path, file));
+        let compiled = |source: &Option<Source>| compile(path, source.as_ref()?.text.as_deref()?);
         Arc::new(Rules {
-            outer: Some(outer),
-            plain,
-            git,
-            exclude,
-            is_repository: repository.is_some(),
+            outer: Some(Arc::clone(outer)),
+            plain: compiled(&sources.plain),
+            git: compiled(&sources.git),
+            exclude: compiled(&sources.exclude),
+            is_repository: sources.is_repository,
         })
     }
 
@@ -108,14 +67,9 @@ fn verdict(rules: Option<&Gitignore>, path: &Path, is_folder: bool) -> Match<()>
     rules.map_or(Match::None, |rules| rules.matched(path, is_folder).map(|_| ()))
 }
 
-/// Reads a file of rules for the folder at `path`. A line that is not valid is passed over, as git does.
-fn compile(path: &Path, file: File) -> Option<Gitignore> {
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_RULES_BYTES).read_to_end(&mut bytes).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
+/// Compiles a file of rules for the folder at `path`. A line that is not valid is passed over, as git does.
+fn compile(path: &Path, bytes: &[u8]) -> Option<Gitignore> {
+    let text = String::from_utf8_lossy(bytes);
     let mut builder = GitignoreBuilder::new(path);
     for line in text.trim_start_matches('\u{feff}').lines() {
         drop(builder.add_line(None, line));

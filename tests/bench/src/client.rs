@@ -31,6 +31,12 @@ impl Client {
         Ok(self.next_id)
     }
 
+    pub(crate) fn notify(&mut self, method: &str, params: &Value) -> anyhow::Result<()> {
+        let frame = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        writeln!(self.input, "{frame}")?;
+        Ok(())
+    }
+
     /// The next frame, as text: what is measured is the server, not this client's JSON.
     pub(crate) fn frame(&mut self) -> anyhow::Result<&str> {
         self.line.clear();

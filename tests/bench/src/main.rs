@@ -1,9 +1,10 @@
 //! Measures the program beside a floor: the thinnest relay that could do the same, with no product in it.
 //!
-//! Usage: `cargo run --release -p dsh-bench -- [RUNS [long | evidence | review | branches | logs]]`. Build `dsh-ls` in
+//! Usage: `cargo run --release -p dsh-bench -- [RUNS [long | evidence | review | branches | logs | search | limits]]`. Build `dsh-ls` in
 //! release mode first. Figures are medians over the runs; read ratios to the floor, not absolute numbers. `long` adds
 //! what is measured once; `evidence` measures the checks of answers alone, `review` turns with and without the row that
-//! reviews them, `branches` how soon branches of rounds are heard of, `logs` big logs alone.
+//! reviews them, `branches` how soon branches of rounds are heard of, `logs` big logs alone, `search` grep and glob beside
+//! `rg`, which must be on the PATH, `limits` what hostile folders cost.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,12 +13,14 @@ use anyhow::Context;
 
 mod client;
 mod evidence;
+mod limits;
 mod logs;
 mod long;
 mod model;
 mod review;
 mod rounds;
 mod scenarios;
+mod search;
 mod turns;
 
 use scenarios::Figures;
@@ -49,6 +52,12 @@ fn main() -> anyhow::Result<()> {
     if what == "logs" {
         return print(&mut out, &medians(runs, || logs::run(&product))?, None);
     }
+    if what == "limits" {
+        return print(&mut out, &medians(runs, || limits::run(&product))?, None);
+    }
+    if what == "search" {
+        return print(&mut out, &searches(runs, &product)?, None);
+    }
     let cited = tempfile::tempdir()?;
     evidence::workspace(cited.path())?;
     let checks = medians(runs, || evidence::run(&product, cited.path()))?;
@@ -71,8 +80,16 @@ fn main() -> anyhow::Result<()> {
         print(&mut out, &ours, Some(&bare))?;
         print(&mut out, &long::unread(&product)?, None)?;
         print(&mut out, &logs::run(&product)?, None)?;
+        print(&mut out, &searches(runs, &product)?, None)?;
+        print(&mut out, &limits::run(&product)?, None)?;
     }
     Ok(())
+}
+
+fn searches(runs: usize, product: &Subject) -> anyhow::Result<Figures> {
+    let folder = tempfile::tempdir()?;
+    search::workspace(folder.path())?;
+    medians(runs, || search::run(product, folder.path()))
 }
 
 /// Each figure on its line, beside the floor's where it has one.

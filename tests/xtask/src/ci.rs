@@ -1,6 +1,7 @@
 //! `cargo xtask ci`: format, lints, tests, foreign clients, Neovim, documentation.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 
 use crate::steps::{self, cargo, run_and_watch, say, works};
@@ -9,11 +10,15 @@ use crate::{clients, editors};
 /// The test runner's version, so that two machines run the same one.
 const NEXTEST: &str = "0.9.143";
 
+/// What the search is compared with, line by line.
+const RIPGREP: &str = "15.1.0";
+
 /// How many of the slowest tests are named.
 const SLOWEST: usize = 5;
 
 fn check() -> anyhow::Result<Vec<String>> {
     install_nextest()?;
+    install_ripgrep()?;
     steps::run(&mut cargo(&["fmt", "--all", "--check"]))?;
     steps::run(&mut cargo(&[
         "clippy",
@@ -26,7 +31,8 @@ fn check() -> anyhow::Result<Vec<String>> {
     ]))?;
     // The suite drives the program itself.
     steps::run(&mut cargo(&["build", "--locked", "-p", "dsh-ls"]))?;
-    let lines = run_and_watch(&mut cargo(&["nextest", "run", "--locked", "--workspace"]))?;
+    let mut tests = cargo(&["nextest", "run", "--locked", "--workspace"]);
+    let lines = run_and_watch(tests.env("DSH_TESTS_RG", "1"))?;
     let program = Path::new("target/debug/dsh-ls");
     clients::check(program)?;
     editors::check(program)?;
@@ -52,6 +58,14 @@ fn install_nextest() -> anyhow::Result<()> {
         return Ok(());
     }
     steps::run(&mut cargo(&["install", "--locked", "cargo-nextest", "--version", NEXTEST]))
+}
+
+/// Installs `rg` where there is none.
+pub(crate) fn install_ripgrep() -> anyhow::Result<()> {
+    if works(Command::new("rg").arg("--version")) {
+        return Ok(());
+    }
+    steps::run(&mut cargo(&["install", "--locked", "ripgrep", "--version", RIPGREP]))
 }
 
 /// The slowest tests, from the runner's lines such as `PASS [   0.123s] (1/9) package test`.

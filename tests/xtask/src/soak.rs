@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::editors;
 use crate::steps::{self, cargo};
+use crate::{ci, editors};
 
 /// How often the benchmark runs; it prints medians.
 const RUNS: &str = "9";
@@ -12,6 +12,7 @@ const RUNS: &str = "9";
 /// Measures the offline model's answers on trees that nobody here wrote, how fast each editor stays, and the program
 /// beside its floor.
 pub(crate) fn run() -> anyhow::Result<()> {
+    ci::install_ripgrep()?;
     steps::run(&mut cargo(&["build", "--locked", "--release", "-p", "dsh-ls", "-p", "dsh-bench"]))?;
     steps::run(Command::new("python3").args([
         "tests/offline/measure.py",
@@ -21,8 +22,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
         "target/offline",
     ]))?;
     editors::soak(Path::new("target/release/dsh-ls"))?;
-    // Every byte and two hundred kills, where each change is tested with some of them.
-    let logs = [
+    // Every byte, two hundred kills and whole trees, where each change is tested with some of them.
+    let tests = [
         "test",
         "--locked",
         "--release",
@@ -33,7 +34,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
         "--",
         "log_",
         "two_processes",
+        "files_",
     ];
-    steps::run(cargo(&logs).env("DSH_TESTS_SOAK", "1"))?;
+    steps::run(cargo(&tests).env("DSH_TESTS_SOAK", "1").env("DSH_TESTS_RG", "1"))?;
     steps::run(Command::new("target/release/dsh-bench").args([RUNS, "long"]))
 }

@@ -5,8 +5,6 @@ use std::process::Command;
 use dsh_protocol::workspace::{GlobArguments, GrepArguments, ToolErrorCode};
 
 use crate::fixture::{Ask, Fixture, code, glob, grep, text, while_another_thread};
-use crate::rules::Rules;
-use crate::stop::Stop;
 use crate::{Folder, Options};
 
 #[test]
@@ -242,13 +240,6 @@ fn files_that_come_and_go_during_a_search_do_not_disturb_it() {
             folder.glob_for("**");
         }
     });
-}
-
-#[test]
-fn a_folder_without_rules_adds_none() {
-    let fixture = Fixture::new(&[("a/b/c", "")]);
-    let root = fixture.open(Options::default()).current().unwrap();
-    assert!(!Rules::above(&root, "a/b".as_ref(), &Stop::never()).ignores("a/b/c".as_ref(), false));
 }
 
 #[test]
