@@ -257,6 +257,8 @@ fn entries(kernel: &Kernel, names: &BTreeSet<String>) -> BTreeMap<String, Vec<St
             entries.entry(format!("hook {}", hook.name)).or_default().push(row);
         }
     }
+    // A row that comes again listens behind the others.
+    entries.values_mut().for_each(|rows| rows.sort());
     entries
 }
 

@@ -28,6 +28,7 @@ pub mod deliberation;
 pub mod evidence;
 pub mod files;
 pub mod host;
+pub mod names;
 pub mod session_search;
 pub mod sessions;
 pub mod subagents;

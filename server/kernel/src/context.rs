@@ -12,7 +12,7 @@ use crate::plugin::{Plugin, StartError};
 use crate::registration::Registration;
 use crate::service::{Key, Provided};
 use crate::shared::Shared;
-use crate::status::PluginState;
+use crate::status::{Missing, PluginState};
 use crate::tree::Leaf;
 
 /// A plugin's view of the kernel, for one run of its row. What is registered through it is undone when the
@@ -153,7 +153,7 @@ impl Context {
 
     /// Has the plugin say what it is without, whenever somebody looks at where it stands, for as long as it runs.
     /// What it names may come and go without a reload. Must answer at once, and may not ask this kernel.
-    pub fn report_missing(&self, missing: impl Fn() -> Vec<String> + Send + Sync + 'static) {
+    pub fn report_missing(&self, missing: impl Fn() -> Vec<Missing> + Send + Sync + 'static) {
         self.effects.ask_for_missing(Arc::new(missing));
     }
 

@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::panics;
+use crate::status::Missing;
 
 /// How long one effect may take to undo itself, unless it asks for longer, before the next one's turn comes.
 pub(crate) const DISPOSE_DEADLINE: Duration = Duration::from_secs(5);
@@ -50,8 +51,8 @@ pub(crate) struct Effect {
     pub(crate) undo: Box<dyn FnOnce(Unloading) -> BoxFuture<'static, ()> + Send>,
 }
 
-/// Says what a plugin is without now, in words; empty: nothing.
-pub(crate) type Missing = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
+/// Says what a plugin is without now.
+pub(crate) type AskMissing = Arc<dyn Fn() -> Vec<Missing> + Send + Sync>;
 
 /// What a plugin has done so far, in order. Clones share it.
 #[derive(Clone, Default)]
@@ -61,7 +62,7 @@ pub(crate) struct Effects(Arc<Mutex<State>>);
 struct State {
     done: Vec<Effect>,
     /// Those that say what it is without.
-    missing: Vec<Missing>,
+    missing: Vec<AskMissing>,
     /// Whether undoing has begun; nothing is added from then on.
     closed: bool,
 }
@@ -83,7 +84,7 @@ impl Effects {
     }
 
     /// Adds somebody to ask what the plugin is without.
-    pub(crate) fn ask_for_missing(&self, missing: Missing) {
+    pub(crate) fn ask_for_missing(&self, missing: AskMissing) {
         let mut state = self.lock();
         if !state.closed {
             state.missing.push(missing);
@@ -91,7 +92,7 @@ impl Effects {
     }
 
     /// What the plugin is without now.
-    pub(crate) fn missing(&self) -> Vec<String> {
+    pub(crate) fn missing(&self) -> Vec<Missing> {
         let asked = self.lock().missing.clone();
         asked.iter().flat_map(|missing| missing()).collect()
     }

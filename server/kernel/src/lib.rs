@@ -25,5 +25,5 @@ mod update;
 pub use context::Context;
 pub use effects::{InactiveEffect, Unloading};
 pub use kernel::Kernel;
-pub use status::{PluginState, PluginStatus};
+pub use status::{Missing, PluginState, PluginStatus};
 pub use update::{RowFailure, Stage, UpdateError};

@@ -49,6 +49,15 @@ pub struct PluginStatus {
     pub error: Option<String>,
     /// What it has registered, in order.
     pub effects: Vec<String>,
-    /// What an active one is without, in words: names in its configuration that nobody has taken.
-    pub missing: Vec<String>,
+    /// What an active one is without.
+    pub missing: Vec<Missing>,
+}
+
+/// A name in a plugin's configuration that nobody has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The name.
+    pub name: String,
+    /// What that means, for people.
+    pub text: String,
 }

@@ -10,6 +10,7 @@ use dsh_agent::deliberation::{DELIBERATION, Deliberation};
 use dsh_agent::files::FS;
 use dsh_agent::hooks::SESSION_CLOSING;
 use dsh_agent::host::HOST;
+use dsh_agent::names::Names;
 use dsh_agent::prompt::SYSTEM_PROMPT;
 use dsh_agent::sessions::SESSIONS;
 use dsh_agent::subagents::SUBAGENTS;
@@ -29,8 +30,6 @@ use review::command::ReviewCommand;
 use round::Services;
 use rounds::Rounds;
 use tool::Deliberate;
-
-use crate::missing::Names;
 
 mod arguments;
 mod branch;

@@ -14,7 +14,6 @@ mod fs;
 mod llm;
 mod llm_offline;
 mod mid_fork;
-mod missing;
 mod offline;
 mod openai;
 mod replay;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dsh_agent::background::{BACKGROUND, Background, Given};
+use dsh_agent::names::Names;
 use dsh_agent::subagents::error::StartError as Refused;
 use dsh_agent::subagents::provider::Capability;
 use dsh_agent::subagents::request::{Route, StartRequest};
@@ -12,6 +13,7 @@ use dsh_agent::subagents::{SUBAGENTS, Subagents};
 use dsh_agent::tool::{Caller, Tool, ToolContext, ToolFailure, ToolOutput, Viewer};
 use dsh_agent::tools::TOOLS;
 use dsh_kernel::Context;
+use dsh_kernel::Missing;
 use dsh_kernel::config::{ConfigProblem, ConfigSpec};
 use dsh_kernel::plugin::{Plugin, StartError, read_config};
 use dsh_llm::models::LLM;
@@ -26,8 +28,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-
-use crate::missing::Names;
 
 pub(crate) const PLUGIN: Plugin = Plugin {
     inject: &["subagents", "tools"],
@@ -139,10 +139,10 @@ fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), Start
 }
 
 /// The names that nobody has. Without its provider there is no tool.
-fn missing(config: &Config, names: &Names) -> Vec<String> {
+fn missing(config: &Config, names: &Names) -> Vec<Missing> {
     let Config { provider, agent_options, tool_filter, .. } = config;
     let ToolFilter { allow, deny } = tool_filter.clone().unwrap_or_default();
-    let mut missing: Vec<String> = names.subagents("provider", provider).into_iter().collect();
+    let mut missing: Vec<Missing> = names.subagents("provider", provider).into_iter().collect();
     missing.extend(names.models("agentOptions.provider", agent_options.provider.as_ref()));
     missing.extend(names.tools("toolFilter.allow", &allow.unwrap_or_default()));
     missing.extend(names.tools("toolFilter.deny", &deny));

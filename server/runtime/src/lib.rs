@@ -8,7 +8,7 @@ pub mod configuration;
 pub mod reload;
 
 mod answers;
-mod trial;
+pub mod trial;
 
 pub mod buffers;
 pub mod notices;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dsh_config::problem::{self, Problem, ProblemKind};
-use dsh_kernel::{Kernel, PluginState};
+use dsh_kernel::{Kernel, PluginState, PluginStatus};
 use dsh_plugins::PLUGINS;
 
 use crate::configuration::Composition;
@@ -25,19 +25,20 @@ impl Runtime {
         };
         let host = Arc::new(self.host(folder));
         let kernel = Kernel::mount(rows, PLUGINS, &dsh_agent::host::HOST, host).await;
-        for status in kernel.plugins() {
+        let plugins = kernel.plugins();
+        for (row, text) in missing(&plugins) {
+            problems.push(of_row(composition, row, text.to_owned()).warning());
+        }
+        for status in plugins {
             let (message, is_error) = match status.state {
                 PluginState::Failed => (status.error.unwrap_or_default(), true),
                 PluginState::Pending => {
                     (format!("waits for {}", status.waiting_for.join(", ")), false)
                 }
-                PluginState::Active => {
-                    let missing = status.missing.into_iter();
-                    let warned = missing.map(|it| of_row(composition, &status.id, it).warning());
-                    problems.extend(warned);
-                    continue;
-                }
-                PluginState::Disposed | PluginState::Loading | PluginState::Unloading => continue,
+                PluginState::Active
+                | PluginState::Disposed
+                | PluginState::Loading
+                | PluginState::Unloading => continue,
             };
             let problem = of_row(composition, &status.id, message);
             problems.push(if is_error { problem } else { problem.warning() });
@@ -46,6 +47,34 @@ impl Runtime {
         problem::sort(&mut problems);
         problems
     }
+}
+
+/// What active rows name and nobody has, with the row's id. A tool whose own row does not run, and a provider of
+/// subagents whose row cannot, are left out: what is wrong there is told of that row.
+pub fn missing(plugins: &[PluginStatus]) -> Vec<(&str, &str)> {
+    let is_of = |plugin: &PluginStatus, kind: &str, name: &str| {
+        let own = plugin.name.strip_prefix(kind).and_then(|rest| rest.strip_prefix('-'));
+        own.is_some_and(|own| own == name.replace('_', "-"))
+    };
+    let is_told = |name: &str| {
+        plugins.iter().any(|plugin| match plugin.state {
+            PluginState::Active => false,
+            PluginState::Disposed => is_of(plugin, "tool", name),
+            PluginState::Pending
+            | PluginState::Failed
+            | PluginState::Loading
+            | PluginState::Unloading => {
+                is_of(plugin, "tool", name) || is_of(plugin, "subagent", name)
+            }
+        })
+    };
+    let of = |plugin| {
+        let PluginStatus { id, missing, .. }: &PluginStatus = plugin;
+        missing.iter().map(|missing| (id.as_str(), missing))
+    };
+    let all = plugins.iter().flat_map(of);
+    let untold = all.filter(|(_, missing)| !is_told(&missing.name));
+    untold.map(|(row, missing)| (row, missing.text.as_str())).collect()
 }
 
 /// What is wrong with a row, at the place that decided on it last.

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use dsh_runtime::config::environment_file;
 use dsh_runtime::config::problem::{Problem, Severity};
-use dsh_runtime::kernel::{PluginState, PluginStatus};
+use dsh_runtime::kernel::PluginState;
 use dsh_runtime::runtime::RuntimeConfig;
+use dsh_runtime::trial::missing;
 
 use super::Mounted;
 use crate::config::{count, counted};
@@ -221,11 +222,8 @@ fn plugins(mounted: &Mounted) -> Check {
         let text = format!("{active} active, {} not; see above", down.len());
         return Check::of("plugins", Err(text)).with(down);
     }
-    let without = |it: &PluginStatus| {
-        let id = it.id.clone();
-        it.missing.clone().into_iter().map(move |missing| format!("{id}: {missing}"))
-    };
-    let missing: Vec<String> = mounted.active.iter().flat_map(without).collect();
+    let missing = missing(&mounted.active).into_iter();
+    let missing: Vec<String> = missing.map(|(row, text)| format!("{row}: {text}")).collect();
     if missing.is_empty() {
         return Check::of("plugins", Ok(format!("{active} active, none failed, none waits")));
     }

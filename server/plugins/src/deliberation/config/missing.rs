@@ -1,11 +1,13 @@
 //! The names in a configuration that nobody has: of providers, models and tools.
 
+use dsh_agent::names::Names;
+use dsh_kernel::Missing;
+
 use super::Config;
-use crate::missing::Names;
 
 impl Config {
     /// Each of them, in words. Without one of its own providers there is no tool; without the reviews' no review.
-    pub(in crate::deliberation) fn missing(&self, names: &Names) -> Vec<String> {
+    pub(in crate::deliberation) fn missing(&self, names: &Names) -> Vec<Missing> {
         let mut missing = Vec::new();
         missing.extend(names.subagents("freshProvider", &self.fresh_provider));
         missing.extend(names.subagents("forkProvider", &self.fork_provider));
