@@ -40,6 +40,7 @@ async fn listed(store: &JsonlStore) -> Vec<Summary> {
     let stored = listed.map(|listed| match listed {
         Listed::Stored(summary) => *summary,
         Listed::Loaded(id) => panic!("nobody has loaded {id}"),
+        Listed::Unreadable(log) => panic!("{log:?}"),
     });
     stored.collect()
 }
