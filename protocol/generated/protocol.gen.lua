@@ -2131,6 +2131,8 @@
 ---@field sessions dsh.SessionInfo[]
 --- Where the next page begins, when there is one.
 ---@field nextCursor? string
+--- Sessions that cannot be read, with the first page: up to 500, by id. What asks for one of them is refused in the same words.
+---@field unreadable? dsh.UnreadableSession[]
 
 --- Params of `session/messages`.
 ---@class (exact) dsh.SessionMessagesParams
@@ -2639,6 +2641,19 @@
 --- The turn's number, counted from 1.
 ---@field turn integer
 
+--- A session whose log cannot be read.
+---@class (exact) dsh.UnreadableSession
+--- The session's id.
+---@field sessionId dsh.SessionId
+--- Its workspace folder as a `file:` URI.
+---@field workspace string
+--- Its log file, absolute.
+---@field path? string
+--- `logDamaged`, `logUnsupported` or `storageFailed`.
+---@field kind dsh.ErrorKind
+--- What is wrong with it.
+---@field message string
+
 --- The tokens of one request. Counts are disjoint, except that `reasoningTokens` is part of `outputTokens`.
 ---@class (exact) dsh.Usage
 --- Input tokens that no cache served.
@@ -2892,7 +2907,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "d62db86dc3d7c9241dfa05e599e78e3eb6a557fd8616279f3b5ebce75de00a1a",
+  schema_hash = "5ac921d317b9aaa110e18173daa00e08230a068cf6a3d3c193b53e1f3bd81f4d",
   methods = {
     "initialize",
     "shutdown",

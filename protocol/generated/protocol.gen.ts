@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "d62db86dc3d7c9241dfa05e599e78e3eb6a557fd8616279f3b5ebce75de00a1a";
+export const SCHEMA_HASH = "5ac921d317b9aaa110e18173daa00e08230a068cf6a3d3c193b53e1f3bd81f4d";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -2510,6 +2510,8 @@ export interface SessionListResult {
   sessions: SessionInfo[];
   /** Where the next page begins, when there is one. */
   nextCursor?: string;
+  /** Sessions that cannot be read, with the first page: up to 500, by id. What asks for one of them is refused in the same words. */
+  unreadable?: UnreadableSession[];
 }
 
 /** Params of `session/messages`. */
@@ -3094,6 +3096,20 @@ export interface TurnEnded {
 export interface TurnStart {
   /** The turn's number, counted from 1. */
   turn: number;
+}
+
+/** A session whose log cannot be read. */
+export interface UnreadableSession {
+  /** The session's id. */
+  sessionId: SessionId;
+  /** Its workspace folder as a `file:` URI. */
+  workspace: string;
+  /** Its log file, absolute. */
+  path?: string;
+  /** `logDamaged`, `logUnsupported` or `storageFailed`. */
+  kind: ErrorKind;
+  /** What is wrong with it. */
+  message: string;
 }
 
 /** The tokens of one request. Counts are disjoint, except that `reasoningTokens` is part of `outputTokens`. */

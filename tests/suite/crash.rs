@@ -180,6 +180,21 @@ fn damage_in_the_middle_is_named_by_its_line_and_the_file_is_left_alone() {
     }
     let listed = client.request("session/list", json!({}));
     assert_eq!(listed["sessions"].as_array().unwrap().len(), 1, "the others are listed");
+    let unreadable = listed["unreadable"].as_array().unwrap();
+    assert_eq!(unreadable.len(), files.len(), "and those are told of: {unreadable:?}");
+    for (name, path) in &files {
+        let told = unreadable.iter().find(|told| told["sessionId"] == *name).unwrap();
+        assert_eq!((&told["kind"], &told["path"]), (&json!("logDamaged"), &json!(path)), "{told}");
+        assert!(told["message"].as_str().unwrap().contains("line 8"), "{told}");
+    }
+    let page = json!({ "limit": 0, "query": "GAR" });
+    let listed = client.request("session/list", page);
+    assert_eq!(listed["sessions"], json!([]), "none were asked for");
+    assert_eq!(listed["unreadable"][0]["sessionId"], "garbage");
+    let said = world.run(["sessions", "list"]);
+    assert!(said.status.success());
+    let said = String::from_utf8(said.stderr).unwrap();
+    assert!(said.contains("garbage cannot be read: line 8 of the log is damaged"), "{said}");
     client.complete("whole", "Go on.");
 }
 

@@ -41,8 +41,11 @@ fn what_a_client_was_told_before_a_kill_is_in_the_log_afterwards() {
     let model = world.model(slow_answers(2 * kills));
     let mut client = world.start(&model);
     client.session("s");
+    // A page of a big log is read without loading it.
+    let long = json!({ "sessionId": "s", "text": "x".repeat(1_100_000), "delivery": "inject" });
+    client.request("session/prompt", long);
+    let mut known = client.log("s");
     client.shut_down();
-    let mut known: Vec<Value> = Vec::new();
     let mut beside = 0;
     for kill in 0..kills {
         let mut moment = Seed::new(kill as u64);

@@ -174,7 +174,7 @@ async fn a_closed_runtime_leaves_no_tool_no_model_and_no_session() {
     assert!(!models.list(&default).await.is_empty());
     agents.create(dsh_agent::agents::NewSession::default()).await.unwrap();
     assert_eq!(runtime.session_count(), 1);
-    runtime.close().await;
+    runtime.close().await.unwrap();
     assert!(tools.list().is_empty());
     assert!(models.list(&default).await.is_empty());
     assert_eq!((agents.count(), runtime.session_count()), (0, 0));

@@ -58,6 +58,9 @@ fn a_list_is_a_table_or_json() {
     let none = sessions(&world, &["list", "--query", "nothing"]);
     assert_eq!(text(&none, 0), "");
     assert!(String::from_utf8_lossy(&none.stderr).contains("no sessions in file://"));
+    let nowhere = sessions(&world, &["list", "--workspace", "/nope"]);
+    assert_eq!(text(&nowhere, 2), "");
+    assert!(String::from_utf8_lossy(&nowhere.stderr).contains("there is no folder `/nope`"));
 }
 
 #[test]
@@ -128,13 +131,10 @@ fn bad_usage_and_bad_configuration_exit_with_2() {
         &["show"],
         &["export", "x", "--format", "pdf"],
         &["list", "--limit", "x"],
+        &["list", "--workspace", "/nowhere/at/all"],
     ] {
         assert_eq!(sessions(&world, arguments).status.code(), Some(2), "{arguments:?}");
     }
-    assert_eq!(
-        sessions(&world, &["list", "--workspace", "/nowhere/at/all"]).status.code(),
-        Some(0)
-    );
     world.patch("- id: tools\n  disabled: maybe\n");
     assert_eq!(sessions(&world, &["list"]).status.code(), Some(2));
 }

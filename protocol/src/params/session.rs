@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::content::{ContentBlock, Usage};
+use crate::error::ErrorKind;
 use crate::event::Event;
 use crate::ids::{MessageId, ModelId, SessionId};
 use crate::message::Message;
@@ -79,6 +80,27 @@ pub struct SessionListResult {
     /// Where the next page begins, when there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
+    /// Sessions that cannot be read, with the first page: up to 500, by id. What asks for one of them is refused in
+    /// the same words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<UnreadableSession>,
+}
+
+/// A session whose log cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UnreadableSession {
+    /// The session's id.
+    pub session_id: SessionId,
+    /// Its workspace folder as a `file:` URI.
+    pub workspace: String,
+    /// Its log file, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// `logDamaged`, `logUnsupported` or `storageFailed`.
+    pub kind: ErrorKind,
+    /// What is wrong with it.
+    pub message: String,
 }
 
 /// Params of methods that name a session only.

@@ -36,6 +36,7 @@ mod tell;
 const COMMANDS: usize = 64;
 
 /// The session's task.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Actor {
     shared: Arc<Shared>,
     writer: Arc<Writer>,

@@ -15,7 +15,7 @@ use dsh_protocol::session::{
 use dsh_protocol::turn::AbortReason;
 use dsh_session::fold::Violation;
 use dsh_session::log::Page;
-use dsh_session::store::{Listed, PageWanted, StorageError, StoreError, Summary};
+use dsh_session::store::{Listed, PageWanted, StorageError, StoreError, Summary, Unreadable};
 use dsh_session::writer::Writer;
 use tokio::sync::{Notify, OnceCell};
 
@@ -277,18 +277,24 @@ impl Agents {
         self.lock().cells.values().filter(|loaded| loaded.is_live()).count()
     }
 
-    /// Every session's summary, last updated first.
+    /// Every session's summary, last updated first, but of those that cannot be read.
     pub async fn list(&self) -> Result<Vec<SessionInfo>, OpenError> {
+        Ok(self.list_all().await?.0)
+    }
+
+    /// Every session's summary, last updated first, and the sessions that have none because they cannot be read.
+    pub async fn list_all(&self) -> Result<(Vec<SessionInfo>, Vec<Unreadable>), OpenError> {
         let loaded = {
             let live = self.lock();
             let loaded = live.cells.iter().filter(|(_, loaded)| loaded.is_live());
             loaded.map(|(id, _)| id.clone()).collect()
         };
-        let mut sessions = Vec::new();
+        let (mut sessions, mut unreadable) = (Vec::new(), Vec::new());
         for listed in self.sessions.list(loaded).await? {
             let id = match &listed {
                 Listed::Loaded(id) => id,
                 Listed::Stored(summary) => &summary.header.id,
+                Listed::Unreadable(log) => &log.id,
             };
             let live = match self.live(id) {
                 // One that ends at this moment is not loaded any more.
@@ -298,11 +304,22 @@ impl Agents {
             sessions.push(match (live, listed) {
                 (Some(info), _) => info,
                 (None, Listed::Stored(summary)) => self.cold(*summary),
-                (None, Listed::Loaded(id)) => self.cold(self.sessions.summary(id).await?),
+                (None, Listed::Unreadable(log)) => {
+                    unreadable.push(*log);
+                    continue;
+                }
+                (None, Listed::Loaded(id)) => match self.sessions.summary(id.clone()).await {
+                    Ok(summary) => self.cold(summary),
+                    Err(StoreError::NotFound(_)) => continue,
+                    Err(error) => {
+                        unreadable.push(Unreadable { id, path: None, error });
+                        continue;
+                    }
+                },
             });
         }
         newest_first(&mut sessions);
-        Ok(sessions)
+        Ok((sessions, unreadable))
     }
 
     /// Reads the events of some types of a session's log, whether it is loaded or not.

@@ -49,6 +49,10 @@ impl SessionsCommand {
 
 pub(crate) fn run(command: SessionsCommand) -> anyhow::Result<ExitCode> {
     logging::start(command.server().log.as_deref())?;
+    // A server waits for a folder that comes to be later; here nobody would.
+    for folder in &command.server().workspace {
+        anyhow::ensure!(folder.is_dir(), "there is no folder `{}`", folder.display());
+    }
     let runtime = crate::runtime(command.server(), Folders::OrCurrent, EDITOR_PROFILE)?;
     crate::block_on(async {
         let done = match command {

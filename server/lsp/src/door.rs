@@ -58,7 +58,7 @@ where
     }
     match end {
         End::Exit(_) if !is_saved => End::Exit(Exit::Abrupt),
-        end => end,
+        end @ (End::Exit(_) | End::Framing(_)) => end,
     }
 }
 

@@ -19,6 +19,7 @@ use sha2::{Digest, Sha256};
 use crate::log::Page;
 use crate::store::{
     BoxFuture, Listed, PageWanted, Sink, StorageError, Store, StoreError, Stored, Summary,
+    Unreadable,
 };
 
 mod ahead;
@@ -132,8 +133,11 @@ impl JsonlStore {
             }
             match self.summary_of(&path, &id, &mut read) {
                 Ok(summary) => listed.push(Listed::Stored(Box::new(summary))),
+                // It was deleted meanwhile.
+                Err(StoreError::NotFound(_)) => {}
                 Err(error) => {
-                    tracing::warn!(path = %path.display(), %error, "session left out of the list");
+                    let unreadable = Unreadable { id, path: Some(path.clone()), error };
+                    listed.push(Listed::Unreadable(Box::new(unreadable)));
                 }
             }
         }

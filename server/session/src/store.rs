@@ -35,7 +35,7 @@ pub trait Store: Send + Sync {
         types: &'static [&'static str],
     ) -> BoxFuture<'_, Result<Vec<Event>, StoreError>>;
 
-    /// Every log; those that are loaded need no summary. Those that cannot be read are left out.
+    /// Every log; those that are loaded need no summary.
     fn list(&self, loaded: BTreeSet<SessionId>) -> BoxFuture<'_, Result<Vec<Listed>, StoreError>>;
 
     /// Sums up a log.
@@ -72,13 +72,26 @@ pub enum Listed {
     Loaded(SessionId),
     /// It is not.
     Stored(Box<Summary>),
+    /// It cannot be read.
+    Unreadable(Box<Unreadable>),
+}
+
+/// A log that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Whose log it is, by its place.
+    pub id: SessionId,
+    /// Its file, if it has one.
+    pub path: Option<PathBuf>,
+    /// Why.
+    pub error: StoreError,
 }
 
 impl Listed {
     /// What was fixed when the session was created, of those that are not loaded.
     pub fn header(&self) -> Option<&FileHeader> {
         match self {
-            Self::Loaded(_) => None,
+            Self::Loaded(_) | Self::Unreadable(_) => None,
             Self::Stored(summary) => Some(&summary.header),
         }
     }

@@ -8,7 +8,8 @@ use dsh_protocol::session::{SessionInfo, SessionStatus};
 use dsh_runtime::agent::agents::listed;
 use dsh_runtime::runtime::Runtime;
 use dsh_runtime::session::export::rfc3339;
-use serde_json::json;
+use dsh_runtime::session::store::Unreadable;
+use serde_json::{Value, json};
 
 use crate::cli::{self, ServerArgs, complain, printable};
 
@@ -31,21 +32,37 @@ pub(crate) struct ListArgs {
 }
 
 pub(super) async fn run(runtime: &Runtime, args: ListArgs) -> anyhow::Result<ExitCode> {
-    let mut sessions: Vec<SessionInfo> = Vec::new();
+    let (mut sessions, mut unreadable): (Vec<SessionInfo>, Vec<Unreadable>) = Default::default();
     for workspace in runtime.workspaces().await? {
-        sessions.extend(workspace.agents().await?.list().await?);
+        let (listed, not_read) = workspace.agents().await?.list_all().await?;
+        sessions.extend(listed);
+        unreadable.extend(not_read);
     }
     let query = args.query.unwrap_or_default();
     let mut sessions = listed(sessions, &query, args.children);
     sessions.truncate(args.limit.unwrap_or(usize::MAX));
     if args.json {
-        cli::print(&format!("{}\n", json!({ "sessions": sessions })))?;
-    } else if sessions.is_empty() {
+        let unreadable: Vec<_> = unreadable.iter().map(on_the_wire).collect();
+        let listed = json!({ "sessions": sessions, "unreadable": unreadable });
+        return cli::print(&format!("{listed}\n")).map(|()| ExitCode::SUCCESS);
+    }
+    if sessions.is_empty() && unreadable.is_empty() {
         complain(&printable(&format!("no sessions in {}", runtime.folder_uris().join(", "))));
-    } else {
+    } else if !sessions.is_empty() {
         cli::print(&printable(&table(&sessions)))?;
     }
+    for log in &unreadable {
+        complain(&printable(&format!("{} cannot be read: {}{}", log.id, log.error, place(log))));
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn place(log: &Unreadable) -> String {
+    log.path.as_ref().map(|path| format!(" ({})", path.display())).unwrap_or_default()
+}
+
+fn on_the_wire(log: &Unreadable) -> Value {
+    json!({ "sessionId": log.id, "path": log.path, "message": log.error.to_string() })
 }
 
 fn table(sessions: &[SessionInfo]) -> String {

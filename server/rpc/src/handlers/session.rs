@@ -11,13 +11,14 @@ use dsh_protocol::params::session::{
     ModelChoice, SessionCancelParams, SessionCancelResult, SessionGetResult, SessionIdParams,
     SessionListParams, SessionListResult, SessionNewParams, SessionNewResult, SessionPromptParams,
     SessionPromptResult, SessionRenameParams, SessionSetModelParams, SessionWaitParams,
-    SessionWaitResult,
+    SessionWaitResult, UnreadableSession,
 };
 use dsh_protocol::session::SessionInfo;
 use dsh_protocol::turn::{AbortReason, NoTurn};
 use dsh_runtime::agent::agent::{Agent, Cancel, CommandError, Prompt};
-use dsh_runtime::agent::agents::{NewSession, listed};
+use dsh_runtime::agent::agents::{NewSession, OpenError, listed};
 use dsh_runtime::agent::wait::{Waited, wait as wait_for};
+use dsh_runtime::session::store::Unreadable;
 use dsh_runtime::workspace::Workspace;
 use serde_json::json;
 
@@ -35,6 +36,9 @@ pub(crate) use text::{export, search};
 /// How many sessions a list returns unless told, and at most.
 const LIST: u64 = 50;
 const LIST_MOST: u64 = 500;
+
+/// How many sessions that cannot be read a list tells of.
+const UNREADABLE_MOST: usize = 500;
 
 /// How many agents of a session are told something before it is given up: each of them has closed.
 const ATTEMPTS: u32 = 3;
@@ -141,10 +145,12 @@ pub(crate) async fn list(
     cx: &Cx,
     params: SessionListParams,
 ) -> Result<SessionListResult, RpcError> {
-    let mut sessions = Vec::new();
+    let (mut sessions, mut unreadable) = (Vec::new(), Vec::new());
     for workspace in workspaces(cx, params.workspace.as_deref()).await? {
         let agents = workspace.agents().await.map_err(|error| errors::mount(&error))?;
-        sessions.extend(agents.list().await.map_err(|error| errors::open(&error))?);
+        let (listed, not_read) = agents.list_all().await.map_err(|error| errors::open(&error))?;
+        sessions.extend(listed);
+        unreadable.extend(not_read.into_iter().map(|log| not_readable(log, workspace.uri())));
     }
     let query = params.query.as_deref().unwrap_or_default();
     let mut sessions = listed(sessions, query, params.include_children.unwrap_or(false));
@@ -153,14 +159,34 @@ pub(crate) async fn list(
             RpcError::domain(ErrorKind::CursorInvalid, "the cursor is not one of this list")
         })?;
         sessions.retain(|session| position(session) > behind);
+        unreadable.clear();
     }
-    let limit =
-        usize::try_from(params.limit.unwrap_or(LIST).clamp(1, LIST_MOST)).unwrap_or(usize::MAX);
+    let lowercase = query.to_lowercase();
+    unreadable.retain(|log| log.session_id.0.to_lowercase().contains(&lowercase));
+    unreadable.truncate(UNREADABLE_MOST);
+    let limit = limited(params.limit);
     let more = sessions.len() > limit;
     sessions.truncate(limit);
     let next_cursor =
         sessions.last().filter(|_| more).map(|session| json!(position(session)).to_string());
-    Ok(SessionListResult { sessions, next_cursor })
+    Ok(SessionListResult { sessions, next_cursor, unreadable })
+}
+
+/// How many things a list returns.
+fn limited(limit: Option<u64>) -> usize {
+    usize::try_from(limit.unwrap_or(LIST).min(LIST_MOST)).unwrap_or(usize::MAX)
+}
+
+/// A session that cannot be read, as a list says it: what asks for it is refused in the same words.
+fn not_readable(log: Unreadable, workspace: &str) -> UnreadableSession {
+    let refusal = errors::open(&OpenError::Store(log.error));
+    UnreadableSession {
+        session_id: log.id,
+        workspace: workspace.to_owned(),
+        path: log.path.map(|path| path.to_string_lossy().into_owned()),
+        kind: refusal.data.map_or(ErrorKind::LogDamaged, |data| data.kind),
+        message: refusal.message,
+    }
 }
 
 /// Where a session stands in the list, whose order `listed` makes.

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use super::decode::Decoder;
 use super::lines::Lines;
-use super::read;
+use super::{ahead, read, sink};
 use crate::log::Page;
 use crate::run::Entry;
 use crate::store::PageWanted;
@@ -33,7 +33,7 @@ const LAST_LINE_MOST: u64 = 256 * 1024 * 1024;
 pub(super) fn page(path: &Path, id: &SessionId, wanted: &PageWanted) -> io::Result<Option<Page>> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
-    if length < LEAST {
+    if length < LEAST || is_ahead(path, &file) {
         return Ok(None);
     }
     let Ok((FileHeader { id: named, .. }, header)) = read::header(&file) else { return Ok(None) };
@@ -73,6 +73,11 @@ pub(super) fn page(path: &Path, id: &SessionId, wanted: &PageWanted) -> io::Resu
         }
     }
     Ok(Some(page))
+}
+
+/// Whether a process that was killed has left something beside the log that belongs behind its end.
+fn is_ahead(path: &Path, file: &File) -> bool {
+    ahead::path(path).exists() && !sink::is_locked(file)
 }
 
 /// Adds events from `start` on; says whether all had room.

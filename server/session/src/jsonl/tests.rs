@@ -40,6 +40,7 @@ async fn listed(store: &JsonlStore) -> Vec<Summary> {
     let stored = listed.map(|listed| match listed {
         Listed::Stored(summary) => *summary,
         Listed::Loaded(id) => panic!("nobody has loaded {id}"),
+        Listed::Unreadable(log) => panic!("{log:?}"),
     });
     stored.collect()
 }
@@ -107,11 +108,11 @@ async fn one_process_writes_at_a_time_and_takes_in_what_the_other_wrote() {
     one.append(title("from one")).unwrap();
     let refused = two.acquire().await;
     assert!(matches!(refused, Err(crate::writer::AcquireError::Lease(LeaseError::Taken))));
-    one.release().await;
+    one.release().await.unwrap();
     two.acquire().await.unwrap();
     assert_eq!(two.log().read(|fold| fold.title.clone()).as_deref(), Some("from one"));
     two.append(title("from two")).unwrap();
-    two.release().await;
+    two.release().await.unwrap();
     one.acquire().await.unwrap();
     assert_eq!(one.log().read(|fold| fold.title.clone()).as_deref(), Some("from two"));
     assert_eq!(opened(&store, "shared").await.log().last_seq(), 1);
@@ -125,7 +126,7 @@ async fn a_torn_end_is_set_aside_and_writing_goes_on_behind_the_last_whole_line(
     session.acquire().await.unwrap();
     session.append(title("kept")).unwrap();
     session.append(title("lost")).unwrap();
-    session.release().await;
+    session.release().await.unwrap();
     drop(session);
     let path = store.path(&SessionId::from("torn"));
     let whole = fs::read(&path).unwrap();
@@ -139,7 +140,7 @@ async fn a_torn_end_is_set_aside_and_writing_goes_on_behind_the_last_whole_line(
         assert_eq!(fs::metadata(&path).unwrap().len(), cut as u64, "reading changes nothing");
         session.acquire().await.unwrap();
         session.append(title("next")).unwrap();
-        session.release().await;
+        session.release().await.unwrap();
         assert_eq!(fs::read(path.with_extension("torn")).unwrap(), &whole[second..cut]);
         assert_eq!(
             opened(&store, "torn").await.log().read(|fold| fold.title.clone()).as_deref(),
@@ -157,7 +158,7 @@ async fn damage_and_foreign_logs_are_refused_by_name_and_left_alone() {
     for text in ["a", "b", "c"] {
         session.append(title(text)).unwrap();
     }
-    session.release().await;
+    session.release().await.unwrap();
     let path = store.path(&SessionId::from("log"));
     let good = fs::read_to_string(&path).unwrap();
     let foreign = r#"{"type":"from/the-future","seq":3,"time":1,"data":{}}"#;

@@ -31,8 +31,7 @@ pub(crate) async fn events(
 ) -> Result<SessionEventsResult, RpcError> {
     let id = &params.session_id;
     let after = params.after.unwrap_or(-1);
-    let limit =
-        usize::try_from(params.limit.unwrap_or(PAGE).clamp(1, PAGE_MOST)).unwrap_or(usize::MAX);
+    let limit = usize::try_from(params.limit.unwrap_or(PAGE).min(PAGE_MOST)).unwrap_or(usize::MAX);
     let wanted = PageWanted { after, limit, types: params.types };
     let on_disk = cx.server.runtime.page_on_disk(id, wanted.clone()).await;
     let page = if let Some(page) = on_disk.map_err(|error| errors::session(&error))? {

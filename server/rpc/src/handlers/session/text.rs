@@ -9,7 +9,7 @@ use dsh_protocol::params::session::{
 use dsh_runtime::session::export;
 use serde_json::json;
 
-use super::{LIST, LIST_MOST, current};
+use super::current;
 use crate::cx::Cx;
 use crate::handlers::errors;
 
@@ -52,8 +52,7 @@ pub(crate) async fn search(
     params: SessionSearchParams,
 ) -> Result<SessionSearchResult, RpcError> {
     let workspaces = super::workspaces(cx, params.workspace.as_deref()).await?;
-    let limit =
-        usize::try_from(params.limit.unwrap_or(LIST).clamp(1, LIST_MOST)).unwrap_or(usize::MAX);
+    let limit = super::limited(params.limit);
     let mut found = Vec::new();
     let mut searched = false;
     for workspace in workspaces {
