@@ -8,6 +8,7 @@ mod names;
 mod patterns;
 mod race;
 mod special;
+mod spill;
 mod visible;
 
 use std::os::unix::fs::symlink;

@@ -60,6 +60,7 @@ fn start(
             options.secrets = secrets;
         }
         let host = context.get(&HOST)?;
+        options.names = Arc::clone(&host.workspace_names);
         options.overlay = Some(Arc::new(Unsaved(Arc::clone(&host.buffers))));
         let folder = Folder::open(&host.workspace, options)
             .map_err(|failure| StartError::Failed(failure.to_string()))?;

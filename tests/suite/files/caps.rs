@@ -76,7 +76,6 @@ fn a_hundred_thousand_files_are_a_cap_and_other_requests_are_answered_meanwhile(
     let listed = super::said(&desk.client.result(walking));
     assert_eq!((listed.paths().len(), &listed.value["total"]), (100, &json!(100_000)));
     listed.notes_say("100 of 100000 paths shown");
-    assert_eq!(desk.grep("x*").value["total"], 0, "empty files have no line");
     let params = json!({ "name": "grep", "arguments": { "pattern": "zzz" } });
     let searching = desk.client.ask("tool/call", params);
     desk.client.notify("$/cancelRequest", json!({ "id": searching }));
