@@ -180,6 +180,7 @@ fn stage(budgets: Budgets, most: usize, answers: Vec<Scripted>) -> Stage {
     let host = Host {
         home: PathBuf::from("/home"),
         workspace: PathBuf::from("/w"),
+        workspace_names: Arc::default(),
         workspace_uri: "file:///w".to_owned(),
         forced_model: None,
         environment_model: None,

@@ -176,6 +176,7 @@ fn host(folder: &Path) -> Host {
     std::fs::write(workspace.join("open.txt"), "open\n").unwrap();
     Host {
         home: folder.join("home"),
+        workspace_names: Arc::default(),
         workspace_uri: "file:///w".to_owned(),
         workspace,
         forced_model: None,

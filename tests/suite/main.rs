@@ -18,6 +18,7 @@ mod doctor;
 mod evidence;
 mod evidence_forms;
 mod fidelity;
+mod files;
 mod files_rg;
 mod hooks;
 mod hot_reload;

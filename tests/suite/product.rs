@@ -55,6 +55,7 @@ pub(crate) async fn mount(world: &World, rows: Vec<Row>, plugins: &[Plugin]) -> 
     let workspace = world.work();
     let host = Host {
         home: world.home(),
+        workspace_names: Arc::default(),
         workspace_uri: format!("file://{}", workspace.display()),
         workspace,
         forced_model: None,

@@ -114,7 +114,7 @@ async fn tools_go_with_their_registration() {
         || tools.list().into_iter().map(|tool| tool.definition.name).collect(),
     );
     assert!(tools.definitions().is_empty());
-    let outcome = tools.call("a", json!({}), &CancellationToken::new()).await;
+    let outcome = tools.call(None, "a", json!({}), &CancellationToken::new()).await;
     assert_eq!(outcome.error.unwrap().code, ToolErrorCode::UnknownTool);
 }
 

@@ -80,7 +80,7 @@ impl Swapped {
     /// What a tool answers to a client.
     async fn call(&self, tool: &str, arguments: Value) -> String {
         let tools = self.kernel.get(&TOOLS).unwrap();
-        let outcome = tools.call(tool, arguments, &CancellationToken::new()).await;
+        let outcome = tools.call(None, tool, arguments, &CancellationToken::new()).await;
         visible_text(&outcome.content)
     }
 

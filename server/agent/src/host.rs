@@ -1,7 +1,7 @@
 //! What the embedding program provides to the plugins of one workspace folder.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 use dsh_kernel::service::Key;
 use dsh_llm::credentials::Environment;
@@ -26,6 +26,8 @@ pub struct Host {
     pub home: PathBuf,
     /// The workspace folder, canonical.
     pub workspace: PathBuf,
+    /// Other absolute paths that clients name the folder by, through links. They come and go.
+    pub workspace_names: Arc<RwLock<Vec<PathBuf>>>,
     /// The workspace folder as a `file:` URI.
     pub workspace_uri: String,
     /// The model that a person forced for this process, before every other choice.

@@ -15,6 +15,7 @@ pub mod wait;
 mod actor;
 mod retry;
 mod schedule;
+pub mod spill;
 mod step;
 mod turn;
 

@@ -144,12 +144,12 @@ impl Schedule<'_> {
     async fn execute(&self, call: &Call, arguments: Value) -> ToolOutcome {
         if !EXECUTE.is_heard(self.hooks) {
             let caller = Caller { at: self.at(), call_id: call.id.clone() };
-            return self.tools.call_as(Some(caller), &call.name, arguments, self.cancel).await;
+            return self.tools.call_as(caller, &call.name, arguments, self.cancel).await;
         }
         let tools = self.tools.clone();
         let innermost = move |called: ToolCalled| async move {
             let caller = Caller { at: called.at, call_id: called.call_id };
-            tools.call_as(Some(caller), &called.name, called.arguments, &called.cancel).await
+            tools.call_as(caller, &called.name, called.arguments, &called.cancel).await
         };
         let left_behind = async {
             self.cancel.cancelled().await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dsh_protocol::ids::CallId;
+use dsh_protocol::ids::{CallId, SessionId};
 use dsh_protocol::tool::{ToolDefinition, ToolKind};
 use dsh_protocol::workspace::ToolErrorCode;
 use dsh_session::store::BoxFuture;
@@ -23,6 +23,8 @@ const DEADLINE: Duration = Duration::from_secs(30);
 pub struct ToolContext {
     /// The agent's call that this is; absent for a call on behalf of a person.
     pub caller: Option<Caller>,
+    /// The session that it is about: the agent's, or the one that the person named.
+    pub session: Option<SessionId>,
     /// Fires when the call is to stop, also at its deadline. A partial result is welcome then.
     pub cancel: CancellationToken,
 }

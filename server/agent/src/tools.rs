@@ -7,6 +7,7 @@ use dsh_kernel::registration::Registration;
 use dsh_kernel::registry::{Registry, Taken};
 use dsh_kernel::service::Key;
 use dsh_protocol::content::ContentBlock;
+use dsh_protocol::ids::SessionId;
 use dsh_protocol::subagent::ToolFilter;
 use dsh_protocol::tool::{ToolDefinition, ToolError, ToolInfo};
 use dsh_protocol::workspace::ToolErrorCode;
@@ -176,21 +177,34 @@ impl Tools {
         self.get(name).is_none_or(|tool| tool.concurrency_safe())
     }
 
-    /// Calls a tool on behalf of a person. Whatever happens in it, there is an outcome: arguments that do not
+    /// Calls a tool on behalf of a person, in a session if one is named. Whatever happens in it, there is an outcome: arguments that do not
     /// fit, a deadline, a cancel and a panic each have theirs.
     pub async fn call(
         &self,
+        session: Option<SessionId>,
         name: &str,
         arguments: Value,
         cancel: &CancellationToken,
     ) -> ToolOutcome {
-        self.call_as(None, name, arguments, cancel).await
+        self.run(None, session, name, arguments, cancel).await
     }
 
-    /// Calls a tool on behalf of an agent, or of a person.
+    /// Calls a tool on behalf of an agent.
     pub(crate) async fn call_as(
         &self,
+        caller: Caller,
+        name: &str,
+        arguments: Value,
+        cancel: &CancellationToken,
+    ) -> ToolOutcome {
+        let session = Some(caller.at.session_id.clone());
+        self.run(Some(caller), session, name, arguments, cancel).await
+    }
+
+    async fn run(
+        &self,
         caller: Option<Caller>,
+        session: Option<SessionId>,
         name: &str,
         arguments: Value,
         cancel: &CancellationToken,
@@ -211,7 +225,7 @@ impl Tools {
                 ));
             }
         };
-        run(tool, arguments, caller, cancel).await
+        run(tool, arguments, (caller, session), cancel).await
     }
 
     fn unknown(&self, name: &str) -> ToolFailure {
@@ -229,12 +243,12 @@ impl Tools {
 async fn run(
     tool: Arc<dyn Tool>,
     arguments: Value,
-    caller: Option<Caller>,
+    (caller, session): (Option<Caller>, Option<SessionId>),
     cancel: &CancellationToken,
 ) -> ToolOutcome {
     let call = cancel.child_token();
     let deadline = tool.deadline();
-    let cx = ToolContext { caller, cancel: call.clone() };
+    let cx = ToolContext { caller, session, cancel: call.clone() };
     let mut body = tokio::spawn(async move { tool.run(arguments, cx).await });
     let (finished, stopped) = tokio::select! {
         finished = &mut body => (Some(finished), None),

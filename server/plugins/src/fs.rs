@@ -41,6 +41,8 @@ struct Config {
     deny_hardlinks: bool,
     /// Names that no tool shows, as globs without regard to case. Absent: the built-in list.
     secrets: Option<Vec<String>>,
+    /// Opens files as on systems without openat2. For tests.
+    without_openat2: bool,
 }
 
 fn start(
@@ -49,11 +51,16 @@ fn start(
 ) -> futures_util::future::BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {
         let config: Config = read_config(config)?;
-        let mut options = Options { deny_hardlinks: config.deny_hardlinks, ..Options::default() };
+        let mut options = Options {
+            deny_hardlinks: config.deny_hardlinks,
+            force_portable_open: config.without_openat2,
+            ..Options::default()
+        };
         if let Some(secrets) = config.secrets {
             options.secrets = secrets;
         }
         let host = context.get(&HOST)?;
+        options.names = Arc::clone(&host.workspace_names);
         options.overlay = Some(Arc::new(Unsaved(Arc::clone(&host.buffers))));
         let folder = Folder::open(&host.workspace, options)
             .map_err(|failure| StartError::Failed(failure.to_string()))?;

@@ -21,6 +21,7 @@ mod session_commands;
 mod session_search;
 mod session_store;
 mod sessions;
+mod spill_policy;
 mod subagent_controls;
 mod subagent_fork;
 mod subagent_spawn;
@@ -57,6 +58,7 @@ pub const PLUGINS: &[Plugin] = &[
     session_search::PLUGIN,
     session_store::PLUGIN,
     sessions::PLUGIN,
+    spill_policy::PLUGIN,
     subagent_controls::PLUGIN,
     subagent_fork::PLUGIN,
     subagent_spawn::PLUGIN,

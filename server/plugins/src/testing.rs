@@ -36,6 +36,7 @@ pub(crate) fn host(variables: &[(&str, &str)]) -> Host {
     Host {
         home: PathBuf::from("/nowhere/home"),
         workspace: PathBuf::from("/nowhere/work"),
+        workspace_names: Arc::default(),
         workspace_uri: "file:///nowhere/work".to_owned(),
         forced_model: None,
         environment_model: None,

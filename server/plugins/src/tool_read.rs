@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use dsh_agent::files::{Answer, FS, FileSystem};
+use dsh_agent::spill::{PREFIX, SPILL, Spill};
 use dsh_agent::tool::{ToolContext, ToolFailure, ToolOutput, Typed, TypedTool, shown_path};
 use dsh_agent::tools::TOOLS;
 use dsh_kernel::Context;
@@ -14,14 +15,14 @@ use dsh_session::store::BoxFuture;
 use serde_json::Value;
 
 pub(crate) const PLUGIN: Plugin =
-    Plugin { inject: &["tools", "fs"], ..Plugin::new("tool-read", start) };
+    Plugin { inject: &["tools", "fs"], optional: &["spill"], ..Plugin::new("tool-read", start) };
 
 fn start(
     context: Context,
     _config: Value,
 ) -> futures_util::future::BoxFuture<'static, Result<(), StartError>> {
     Box::pin(async move {
-        let tool = Typed::new(Read { fs: context.get(&FS)? });
+        let tool = Typed::new(Read { fs: context.get(&FS)?, spill: context.optional(&SPILL)? });
         context.keep(context.get(&TOOLS)?.register(Arc::new(tool))?)?;
         Ok(())
     })
@@ -29,6 +30,8 @@ fn start(
 
 struct Read {
     fs: Arc<dyn FileSystem>,
+    /// What long results are kept by, if something keeps them.
+    spill: Option<Arc<dyn Spill>>,
 }
 
 impl TypedTool for Read {
@@ -45,7 +48,12 @@ impl TypedTool for Read {
         input: ReadArguments,
         cx: ToolContext,
     ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        let reading = self.fs.read(input, cx.cancel);
+        let reading = match &self.spill {
+            Some(spill) if input.file_path.starts_with(PREFIX) => {
+                spill.read(cx.session, input, cx.cancel)
+            }
+            Some(_) | None => self.fs.read(input, cx.cancel),
+        };
         Box::pin(async move { Ok(output(reading.await?)) })
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use dsh_agent::agent::Agent;
 use dsh_agent::agents::{Agents, OpenError, SessionOnDisk};
@@ -453,7 +453,18 @@ impl Runtime {
                 Ok::<_, WorkspaceError>(Arc::new(mounted?))
             })
             .await?;
+        workspace.set_names(self.names_of(path));
         Ok(Arc::clone(workspace))
+    }
+
+    /// The names of an open folder that go through links.
+    fn names_of(&self, path: &Path) -> Vec<PathBuf> {
+        let mut named = self.lock().named.clone();
+        let is_other = |named: &PathBuf| {
+            named != path && std::fs::canonicalize(named).is_ok_and(|named| named == path)
+        };
+        named.retain(is_other);
+        named
     }
 
     /// The rows to mount for a folder. What is wrong with some of them is logged; the others go on.
@@ -471,6 +482,7 @@ impl Runtime {
             home: self.config.sources.home.clone(),
             environment: self.configuration.variables(),
             workspace: path.to_owned(),
+            workspace_names: Arc::new(RwLock::new(self.names_of(path))),
             workspace_uri: folder_uri(path),
             forced_model: self.config.forced_model.clone(),
             environment_model: self.config.environment_model.clone(),

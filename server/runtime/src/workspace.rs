@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 use dsh_agent::agents::{AGENTS, Agents};
 use dsh_agent::commands::{COMMANDS, Commands};
@@ -23,6 +23,8 @@ use crate::affected::reaches_agents;
 /// A workspace folder whose plugins are mounted.
 pub struct Workspace {
     path: PathBuf,
+    /// Its other names.
+    names: Arc<RwLock<Vec<PathBuf>>>,
     uri: String,
     kernel: Kernel,
     /// The rows that are mounted.
@@ -68,11 +70,12 @@ impl Workspace {
     /// Mounts rows for the folder that `host` names.
     pub(crate) async fn mount(host: Host, rows: Vec<Row>) -> Result<Self, MountError> {
         let (path, uri) = (host.workspace.clone(), host.workspace_uri.clone());
+        let names = Arc::clone(&host.workspace_names);
         let kernel = Kernel::mount(rows.clone(), PLUGINS, &HOST, Arc::new(host)).await;
         let last = Mutex::new(services(&kernel)?);
         let rows = Mutex::new(rows);
         let (deliberations, applies) = (Mutex::default(), AtomicBool::new(true));
-        Ok(Self { path, uri, kernel, rows, last, deliberations, applies })
+        Ok(Self { path, names, uri, kernel, rows, last, deliberations, applies })
     }
 
     /// Replaces the rows, or leaves everything as it was. Waits for running turns where what they work with is
@@ -101,6 +104,11 @@ impl Workspace {
     /// The folder, canonical.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Says by which other paths clients name the folder now.
+    pub(crate) fn set_names(&self, names: Vec<PathBuf>) {
+        *self.names.write().unwrap_or_else(PoisonError::into_inner) = names;
     }
 
     /// The folder as a `file:` URI.

@@ -63,21 +63,25 @@ enum Way {
 pub(crate) struct Root {
     /// Canonical.
     path: PathBuf,
-    /// As the user wrote it, made absolute: an absolute link may spell the root this way.
-    spelled: PathBuf,
+    /// Its absolute paths: an absolute link may spell the root in any of these ways.
+    names: Vec<PathBuf>,
     /// Device and inode, to notice that another folder has taken the name.
     identity: (u64, u64),
     way: Way,
 }
 
 impl Root {
-    pub(crate) fn open(path: PathBuf, spelled: PathBuf, force_portable: bool) -> io::Result<Root> {
+    pub(crate) fn open(
+        path: PathBuf,
+        names: Vec<PathBuf>,
+        force_portable: bool,
+    ) -> io::Result<Root> {
         let ambient = cap_std::ambient_authority();
         let directory = cap_std::fs::Dir::open_ambient_dir(&path, ambient)?;
         let file = directory.try_clone()?.into_std_file();
         let identity = identity(&file.metadata()?);
         let way = if force_portable { Way::Portable(directory) } else { best_way(directory, file) };
-        Ok(Root { path, spelled, identity, way })
+        Ok(Root { path, names, identity, way })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -89,9 +93,10 @@ impl Root {
         self.identity.0
     }
 
-    /// Whether the root's name still leads to the folder that was opened.
-    pub(crate) fn is_current(&self) -> io::Result<bool> {
-        Ok(identity(&std::fs::symlink_metadata(&self.path)?) == self.identity)
+    /// Whether the root's name still leads to the folder that was opened, and it has these names.
+    pub(crate) fn is_current(&self, names: &[PathBuf]) -> io::Result<bool> {
+        Ok(self.names == names
+            && identity(&std::fs::symlink_metadata(&self.path)?) == self.identity)
     }
 
     /// Opens a normalized relative path, following links as long as they stay inside.
@@ -192,10 +197,8 @@ impl Root {
 
     /// An absolute link target without the root in front.
     fn strip_root<'t>(&self, target: &'t Path) -> Result<&'t Path, Refusal> {
-        target
-            .strip_prefix(&self.path)
-            .or_else(|_| target.strip_prefix(&self.spelled))
-            .map_err(|_| Refusal::Outside)
+        let mut names = std::iter::once(&self.path).chain(&self.names);
+        names.find_map(|name| target.strip_prefix(name).ok()).ok_or(Refusal::Outside)
     }
 
     /// Where `relative` points to, if it is a link. All but its last component are no links.

@@ -96,6 +96,8 @@ pub struct Options {
     /// What had changed less than this before it was read is read again by the next search: more than any
     /// clock that stamps files is late or coarse.
     pub list_slack: Duration,
+    /// Other absolute paths of the folder, through links; they may change. A path that begins with one is inside.
+    pub names: Arc<RwLock<Vec<PathBuf>>>,
     /// What is open and not saved, and seen in the place of the files on disk.
     pub overlay: Option<Arc<dyn Overlay>>,
 }
@@ -114,6 +116,7 @@ impl Default for Options {
             max_entries: 5_000_000,
             max_list_size: 64 << 20,
             list_slack: Duration::from_secs(3),
+            names: Arc::default(),
             overlay: None,
         }
     }
@@ -141,8 +144,9 @@ impl Folder {
         let path = std::fs::canonicalize(root).map_err(failed)?;
         let spelled = std::path::absolute(root).map_err(failed)?;
         let secrets = Secrets::new(&options.secrets)?;
-        let opened = Root::open(path.clone(), spelled.clone(), options.force_portable_open)
-            .map_err(failed)?;
+        let names = vec![path.clone(), spelled.clone()];
+        let opened =
+            Root::open(path.clone(), names, options.force_portable_open).map_err(failed)?;
         let list = (options.max_list_size > 0)
             .then(|| List::new(options.max_list_size, options.list_slack));
         Ok(Folder { path, spelled, options, secrets, root: RwLock::new(Arc::new(opened)), list })
@@ -169,19 +173,26 @@ impl Folder {
     }
 
     pub(crate) fn spelling(&self, path: &str) -> Result<Spelling, Failure> {
-        Spelling::parse(path, &[&self.path, &self.spelled])
+        Spelling::parse(path, &self.names())
+    }
+
+    /// Every absolute path of the folder that is known.
+    pub(crate) fn names(&self) -> Vec<PathBuf> {
+        let others = self.options.names.read().unwrap_or_else(PoisonError::into_inner);
+        let own = [self.path.clone(), self.spelled.clone()];
+        own.into_iter().chain(others.iter().cloned()).collect()
     }
 
     /// The open root. After a branch switch or a remount another folder may have its name: then that one.
     pub(crate) fn current(&self) -> Result<Arc<Root>, Failure> {
         let failed = |error| access::root_failure(&self.path, &error);
         let root = self.root.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if root.is_current().map_err(failed)? {
+        let names = self.names();
+        if root.is_current(&names).map_err(failed)? {
             return Ok(root);
         }
-        let (path, spelled) = (self.path.clone(), self.spelled.clone());
-        let root =
-            Arc::new(Root::open(path, spelled, self.options.force_portable_open).map_err(failed)?);
+        let root = Root::open(self.path.clone(), names, self.options.force_portable_open);
+        let root = Arc::new(root.map_err(failed)?);
         *self.root.write().unwrap_or_else(PoisonError::into_inner) = root.clone();
         Ok(root)
     }

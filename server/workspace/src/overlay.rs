@@ -133,8 +133,9 @@ impl Folder {
         let Some(overlay) = &self.options.overlay else {
             return buffers;
         };
+        let names = self.names();
         let locate = |path: PathBuf| {
-            let real = self.document_name(root, &path)?;
+            let real = self.document_name(root, &names, &path)?;
             Some((real.is_other, path, real.path))
         };
         let mut located: Vec<_> = overlay.paths().into_iter().filter_map(locate).collect();
@@ -147,11 +148,11 @@ impl Folder {
     }
 
     /// Which file of the folder a document is; nothing if none, or none that may be known by that name.
-    fn document_name(&self, root: &Root, path: &Path) -> Option<Real> {
+    fn document_name(&self, root: &Root, names: &[PathBuf], path: &Path) -> Option<Real> {
         if !path.is_absolute() {
             return None;
         }
-        let relative = spelling::normalize(path, &[&self.path, &self.spelled]).ok()?;
+        let relative = spelling::normalize(path, names).ok()?;
         let real = root.resolve(&relative).ok()?;
         let is_other = real != relative;
         // A secret that is open by its own name is left in, to be refused and counted like the file.

@@ -23,7 +23,7 @@ pub(crate) struct Spelling {
 
 impl Spelling {
     /// Reads `text`. `roots` are the absolute paths that name the folder.
-    pub(crate) fn parse(text: &str, roots: &[&Path]) -> Result<Spelling, Failure> {
+    pub(crate) fn parse(text: &str, roots: &[PathBuf]) -> Result<Spelling, Failure> {
         if text.trim().is_empty() {
             return Err(not_found("the path is empty; name a file of the workspace"));
         }
@@ -48,7 +48,7 @@ impl Spelling {
 }
 
 /// `path` relative to the folder, without `.` and `..`, whichever of the roots it begins with.
-pub(crate) fn normalize(path: &Path, roots: &[&Path]) -> Result<PathBuf, Failure> {
+pub(crate) fn normalize(path: &Path, roots: &[PathBuf]) -> Result<PathBuf, Failure> {
     let mut normal = PathBuf::new();
     let mut depth = 0_usize;
     for component in path.components() {
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: Result<&str, ToolErrorCode>) {
-        let roots = [Path::new("/real/w"), Path::new("/link/w")];
+        let roots = ["/real/w", "/link/w"].map(PathBuf::from);
         let result =
             Spelling::parse(text, &roots).map(|it| it.relative.to_str().unwrap().to_owned());
         assert_eq!(result.as_deref().map_err(|it| it.code), expected, "{text:?}");

@@ -23,7 +23,7 @@ pub(crate) async fn call(cx: &Cx, params: ToolCallParams) -> Result<ToolCallResu
     let cancel = CancellationToken::new();
     let _cancelled_when_dropped = cancel.clone().drop_guard();
     let tools = workspace.tools().await.map_err(|error| errors::mount(&error))?;
-    let outcome = tools.call(&params.name, params.arguments, &cancel).await;
+    let outcome = tools.call(params.session_id, &params.name, params.arguments, &cancel).await;
     Ok(ToolCallResult {
         content: outcome.content,
         is_error: outcome.is_error,

@@ -132,7 +132,7 @@ impl Folder {
         if !glob.starts_with('/') && !Path::new(glob).is_absolute() {
             return Ok((glob, false));
         }
-        let roots = [&self.path, &self.spelled];
+        let roots = self.names();
         let below = roots.iter().find_map(|root| {
             let rest = glob.strip_prefix(root.to_str()?)?;
             (rest.is_empty() || rest.starts_with('/') || root.parent().is_none()).then_some(rest)
