@@ -4,10 +4,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
+use dsh_mock_model::answer::Answer;
+use dsh_mock_model::server::MockModel;
 use dsh_tests::check_log;
 use dsh_tests::client::Client;
 use dsh_tests::script::Script;
-use dsh_tests::world::World;
+use dsh_tests::world::{World, until};
 use serde_json::{Value, json};
 
 /// A world with some sessions that rest.
@@ -161,4 +163,40 @@ fn two_processes_share_an_index() {
         let got = second.request("session/get", json!({ "sessionId": id }));
         assert_eq!(got["session"]["title"], title);
     }
+}
+
+/// How many bytes a process has read so far.
+fn bytes_read(client: &Client) -> u64 {
+    let io = fs::read_to_string(format!("/proc/{}/io", client.pid())).unwrap();
+    let line = io.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
+    line.parse().unwrap()
+}
+
+#[test]
+fn a_list_reads_what_is_new_in_a_log_that_another_process_writes() {
+    let world = World::new();
+    let answer = Answer::stream().delta("One").pause().delta(" two").pause().delta(" three");
+    let mock = MockModel::start([answer.finish("stop").done()]);
+    let (mut writer, mut reader) = (world.ask(&mock), world.ask(&mock));
+    writer.session("s");
+    let long = json!({ "sessionId": "s", "text": "x".repeat(3_000_000), "delivery": "inject" });
+    writer.request("session/prompt", long);
+    writer.prompt("s", "Count.");
+    let mut last = Value::Null;
+    for text in ["One", " two"] {
+        writer.text("s", text);
+        let read = bytes_read(&reader);
+        until("the delta in the list", || {
+            let now = listed(&mut reader)[0]["lastSeq"].clone();
+            std::mem::replace(&mut last, now.clone()) != now
+        });
+        let read = bytes_read(&reader) - read;
+        let whole = fs::metadata(world.log("s")).unwrap().len();
+        assert!(whole > 3_000_000, "{whole}");
+        assert!(text == "One" || read < 1_000_000, "{read} of {whole} bytes were read again");
+        mock.release();
+    }
+    writer.rest("s");
+    let rests = writer.request("session/list", json!({}));
+    assert_eq!(listed(&mut reader)[0]["lastSeq"], rests["sessions"][0]["lastSeq"]);
 }

@@ -396,5 +396,5 @@ impl Turn {
 /// What the model said last in the turn that is open.
 fn last_answer(fold: &Fold) -> Option<Answered> {
     let record = fold.turns.last()?;
-    Some(Answered { seq: record.text_seq?, text: record.text.clone() })
+    Some(Answered { seq: record.text_seq?, text: record.text() })
 }

@@ -36,7 +36,7 @@ impl Waited {
         let at = usize::try_from(turn).ok()?.checked_sub(1)?;
         let record = fold.turns.get(at)?;
         let outcome = Outcome::Turn(record.end.clone()?);
-        Some(Self { turn: Some(turn), outcome, text: record.text.clone(), usage: record.usage })
+        Some(Self { turn: Some(turn), outcome, text: record.text(), usage: record.usage })
     }
 }
 

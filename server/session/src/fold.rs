@@ -86,12 +86,19 @@ pub struct TurnRecord {
     pub seq: u64,
     /// Why it ended; absent while it is open.
     pub end: Option<TurnEnd>,
-    /// Its last answer.
-    pub text: String,
-    /// Seq of the message that has this text.
+    /// Its last answer that says something.
+    pub answer: Option<Arc<Message>>,
+    /// Seq of that answer.
     pub text_seq: Option<u64>,
     /// Tokens of its last request.
     pub usage: Option<Usage>,
+}
+
+impl TurnRecord {
+    /// What its last answer says.
+    pub fn text(&self) -> String {
+        self.answer.as_ref().map(|answer| visible_text(&answer.content)).unwrap_or_default()
+    }
 }
 
 /// Everything that is known of a session from its log.
@@ -340,9 +347,8 @@ impl Fold {
 
     fn answer(&mut self, seq: u64, answer: &dsh_protocol::event::AssistantMessage) {
         if let Some(record) = self.turns.last_mut() {
-            let text = visible_text(&answer.message.content);
-            if !text.is_empty() {
-                record.text = text;
+            if !visible_text(&answer.message.content).is_empty() {
+                record.answer = Some(Arc::clone(&answer.message));
                 record.text_seq = Some(seq);
             }
             record.usage = answer.usage.or(record.usage);

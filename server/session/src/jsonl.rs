@@ -25,14 +25,17 @@ use crate::store::{
 mod ahead;
 mod decode;
 mod delete;
+mod grown;
 mod index;
 mod lines;
 mod page;
 mod pending;
 mod pick;
+mod place;
 mod read;
 mod sink;
 
+use grown::Grown;
 use index::{Index, Stamp};
 use lines::Mark;
 use sink::FileSink;
@@ -50,6 +53,7 @@ pub struct JsonlStore {
     /// The folder for this workspace's logs.
     folder: PathBuf,
     index: Arc<Index>,
+    grown: Arc<Grown>,
 }
 
 /// What the index is told of a log that was read.
@@ -61,7 +65,7 @@ impl JsonlStore {
         let root = home.join("sessions");
         let folder = root.join(slug(workspace));
         let index = Arc::new(Index::new(&folder));
-        Self { root, folder, index }
+        Self { root, folder, index, grown: Arc::default() }
     }
 
     /// The files of all logs, by name.
@@ -173,13 +177,16 @@ impl JsonlStore {
             // Only a turn that is open may be somebody's who writes now.
             let written_elsewhere =
                 summary.open_turn && File::open(path).is_ok_and(|file| sink::is_locked(&file));
+            if !written_elsewhere {
+                self.grown.forget(&metadata);
+            }
             return Ok(Summary { written_elsewhere, ..summary });
         }
         let file = open_log(path, id, &reading())?;
         let written_elsewhere = sink::is_locked(&file);
-        let (header, fold) = read::fold(&file).map_err(|error| error.in_file(path))?;
+        let read_now = self.grown.summary(&file, written_elsewhere);
+        let (header, summary) = read_now.map_err(|error| error.in_file(path))?;
         check_id(&header, id)?;
-        let summary = Summary::of(&header, &fold);
         read.push((id.to_string(), stamp, summary.clone()));
         Ok(Summary { written_elsewhere, ..summary })
     }

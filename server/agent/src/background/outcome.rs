@@ -59,7 +59,7 @@ impl CameOut {
     fn of_turn(fold: &Fold, at: usize, end: &TurnEnd) -> Self {
         Self {
             stop_reason: stop_reason(Some(end)),
-            text: fold.turns[at].text.clone(),
+            text: fold.turns[at].text(),
             diagnostic: said_of(Some(end)),
             is_quiet: *end == TurnEnd::Aborted { reason: AbortReason::Parent },
         }

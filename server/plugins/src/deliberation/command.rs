@@ -56,7 +56,11 @@ async fn run(rounds: Arc<Rounds>, call: CommandCall) -> CommandOutcome {
         return CommandOutcome::failed("say what to decide: `/deliberate GOAL`");
     }
     let last = agent.log().read(|fold| {
-        fold.turns.iter().rev().map(|turn| turn.text.clone()).find(|text| !text.trim().is_empty())
+        fold.turns
+            .iter()
+            .rev()
+            .map(dsh_session::fold::TurnRecord::text)
+            .find(|text| !text.trim().is_empty())
     });
     let Some(incumbent) = last else {
         return CommandOutcome::failed("there is no answer yet that could be deliberated about");

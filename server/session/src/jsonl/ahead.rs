@@ -12,14 +12,11 @@ use std::path::{Path, PathBuf};
 
 use dsh_protocol::event::Event;
 use rustix::fs::OFlags;
-use serde::{Deserialize, Serialize};
 
 use super::decode::Decoder;
 use super::lines::{Lines, Mark};
+use super::place::Place;
 use crate::run::{Entry, Run};
-
-/// How much of a log, in bytes, is looked at to tell it from another one.
-const LOOK: u64 = 512;
 
 /// The file beside a log.
 pub(super) fn path(log: &Path) -> PathBuf {
@@ -36,23 +33,6 @@ pub(super) struct Ahead {
     length: u64,
     /// Seq behind its last delta.
     next_seq: u64,
-}
-
-/// The first line: behind which place of a log the deltas belong.
-#[derive(PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
-    offset: u64,
-    /// The digest of what stands before it.
-    before: u64,
-}
-
-impl Place {
-    fn of(log: &File, mark: Mark) -> io::Result<Self> {
-        let start = mark.offset.saturating_sub(LOOK);
-        let mut bytes = vec![0; usize::try_from(mark.offset - start).unwrap_or(0)];
-        log.read_exact_at(&mut bytes, start)?;
-        Ok(Self { offset: mark.offset, before: super::index::digest(&bytes) })
-    }
 }
 
 impl Ahead {
@@ -87,7 +67,7 @@ impl Ahead {
     /// Begins anew, at another place of the log.
     fn begin(&mut self, log_path: &Path, log: &File, mark: Mark) -> io::Result<()> {
         self.at = None;
-        let mut line = serde_json::to_vec(&Place::of(log, mark)?)?;
+        let mut line = serde_json::to_vec(&Place::of(log, mark.offset)?)?;
         line.push(b'\n');
         let file = match self.file.take() {
             Some(file) => file,
@@ -140,7 +120,7 @@ fn read_into(events: &mut Vec<Event>, path: &Path, log: &File, mark: Mark) -> io
     let mut lines = Lines::from(&file, 0)?;
     let Some(first) = lines.next()? else { return Ok(()) };
     let place: Place = serde_json::from_slice(first)?;
-    if place != Place::of(log, mark)? {
+    if place != Place::of(log, mark.offset)? {
         return Ok(());
     }
     let mut decoder = Decoder::default();

@@ -42,13 +42,16 @@ pub(super) fn log(file: &File) -> Result<(Log, Mark), ReadError> {
     Ok((loading.done(header), mark))
 }
 
-/// Folds a whole log without keeping it.
-pub(super) fn fold(file: &File) -> Result<(FileHeader, Fold), ReadError> {
-    let (header, mark) = header(file)?;
-    let mut fold = Fold::default();
+/// Folds what stands behind a mark of a log, without keeping it.
+pub(super) fn fold(
+    file: &File,
+    header: &FileHeader,
+    mark: Mark,
+    fold: &mut Fold,
+) -> Result<Mark, ReadError> {
     let mark = entries(file, mark, |entry| fold.push_entry(&entry))?;
-    check_seed(&header, mark)?;
-    Ok((header, fold))
+    check_seed(header, mark)?;
+    Ok(mark)
 }
 
 /// The events of a whole log; that they keep the rules is not looked at.
