@@ -171,7 +171,7 @@ fn a_workspace_that_is_a_link_is_one_folder_under_both_names() {
     let named = world.work().display().to_string();
     let mut client = world.connect(&["--workspace", &named, "--model", "offline/retrieval"]);
     client.initialize();
-    let mut desk = Desk { client, world };
+    let mut desk = Desk { world, client };
     let (work, real) = (desk.world.work().display().to_string(), real.display().to_string());
     for path in ["a.txt".to_owned(), format!("{work}/a.txt"), format!("{real}/a.txt")] {
         let said = desk.read(&path);
