@@ -222,3 +222,19 @@ fn a_folder_that_is_added_can_be_used_until_it_is_removed() {
     });
     client.request("session/new", json!({}));
 }
+
+#[test]
+fn a_folder_that_was_opened_through_a_link_has_its_documents() {
+    let world = World::new();
+    let real = world.root().join("real");
+    std::fs::create_dir(&real).unwrap();
+    std::fs::write(real.join("a.txt"), "saved\n").unwrap();
+    std::fs::remove_dir(world.work()).unwrap();
+    std::os::unix::fs::symlink(&real, world.work()).unwrap();
+    let mut client = editor(&world, "");
+    let document = uri(&world, "a.txt");
+    open(&mut client, &document, "unsaved\n");
+    assert_eq!(read(&mut client, "a.txt"), ["unsaved"]);
+    let named = world.work().join("a.txt").display().to_string();
+    assert_eq!(read(&mut client, &named), ["unsaved"]);
+}

@@ -168,7 +168,10 @@ fn a_workspace_that_is_a_link_is_one_folder_under_both_names() {
     fs::write(real.join("a.txt"), "alpha\n").unwrap();
     fs::remove_dir(world.work()).unwrap();
     link(&real, world.work());
-    let mut desk = Desk { client: world.start("offline/retrieval"), world };
+    let named = world.work().display().to_string();
+    let mut client = world.connect(&["--workspace", &named, "--model", "offline/retrieval"]);
+    client.initialize();
+    let mut desk = Desk { world, client };
     let (work, real) = (desk.world.work().display().to_string(), real.display().to_string());
     for path in ["a.txt".to_owned(), format!("{work}/a.txt"), format!("{real}/a.txt")] {
         let said = desk.read(&path);
