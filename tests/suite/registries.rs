@@ -258,7 +258,9 @@ fn entries(kernel: &Kernel, names: &BTreeSet<String>) -> BTreeMap<String, Vec<St
         }
     }
     // A row that comes again listens behind the others.
-    entries.values_mut().for_each(|rows| rows.sort());
+    for rows in entries.values_mut() {
+        rows.sort();
+    }
     entries
 }
 

@@ -121,23 +121,24 @@ impl Actor {
             self.append_first(first).await;
         }
         loop {
-            let command = match &mut self.turn {
-                Some(turn) => tokio::select! {
+            let command = if let Some(turn) = &mut self.turn {
+                tokio::select! {
                     biased;
                     command = inbox.recv() => command,
                     outcome = AssertUnwindSafe(&mut turn.done).catch_unwind() => {
                         self.turn_ended(outcome.is_err()).await;
                         continue;
                     }
-                },
-                None => tokio::select! {
+                }
+            } else {
+                tokio::select! {
                     biased;
                     command = inbox.recv() => command,
                     () = self.look.due() => {
                         self.look_again().await;
                         continue;
                     }
-                },
+                }
             };
             match command {
                 Some(Command::Close { reason, reply }) => {

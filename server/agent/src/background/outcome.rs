@@ -6,7 +6,7 @@ use dsh_protocol::ids::{MessageId, SessionId};
 use dsh_protocol::session::SessionStatus;
 use dsh_protocol::subagent::StopReason;
 use dsh_protocol::turn::{AbortReason, TurnEnd};
-use dsh_session::fold::{Fold, MessageState};
+use dsh_session::fold::{Fold, MessageState, TurnRecord};
 
 use crate::agent::Agent;
 use crate::subagents::outcome::{said_of, stop_reason};
@@ -43,7 +43,7 @@ impl CameOut {
     /// Of the last turn of a child that the server's end kept from hearing what its own children found.
     pub(super) fn cut(fold: &Fold) -> Self {
         Self {
-            text: fold.turns.last().map(|turn| turn.text.clone()).unwrap_or_default(),
+            text: fold.turns.last().map(TurnRecord::text).unwrap_or_default(),
             ..Self::without_turn(
                 StopReason::Error,
                 "the server stopped while it waited for subagents of its own",
