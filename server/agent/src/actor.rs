@@ -105,11 +105,6 @@ fn injected(notice: Notice) -> Prompt {
     Prompt { content, delivery: Delivery::Inject, client_message_id: once }
 }
 
-/// Whether a crash may have left something open.
-fn is_left_open(fold: &Fold) -> bool {
-    fold.open_turn.is_some() || left::is_at_work(fold)
-}
-
 /// What a session without a running turn is doing.
 fn rest_status(fold: &Fold) -> SessionStatus {
     if fold.is_parked() { SessionStatus::Parked } else { SessionStatus::Idle }
@@ -207,10 +202,13 @@ impl Actor {
             Command::Refresh { reply } => {
                 let refreshed = self.refresh().await;
                 let _ = reply.send(refreshed);
+                self.expect_an_end();
             }
             Command::Repair { reply } => {
                 let refreshed = self.refresh().await;
-                if refreshed.is_ok() && self.turn.is_none() && self.writer.log().read(is_left_open)
+                if refreshed.is_ok()
+                    && self.turn.is_none()
+                    && self.writer.log().read(left::is_left_open)
                 {
                     // Another process that runs a turn here repairs nothing and needs no repair.
                     if self.lease().await.is_ok() {

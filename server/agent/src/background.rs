@@ -35,8 +35,8 @@ mod outcome;
 mod work;
 
 use error::Refused;
-use outcome::CameOut;
-use work::{Work, activated, label_of, notice, provider_of, settled};
+use outcome::{CameOut, Stop};
+use work::{Work, activated, is_open, label_of, notice, provider_of, settled};
 
 /// The service's name.
 pub const BACKGROUND: Key<Background> = Key::new("backgroundAgents");
@@ -75,8 +75,8 @@ struct HeldChild {
     activations: usize,
     /// What it was started with, until nothing of it is wanted any more.
     run: Option<Run>,
-    /// Whether its parent has stopped what it has, and so need not be told.
-    stopped: bool,
+    /// Who has stopped what it has.
+    stopped: Option<Stop>,
 }
 
 /// A child that was given work.
@@ -298,8 +298,8 @@ impl Background {
                 fold.activations.open().iter().map(|open| open.child.clone()).collect()
             });
             // One that only waits for its own children has no turn that could say so.
-            if let Some(held) = self.lock().children.get_mut(agent.id()) {
-                held.stopped |= !below.is_empty();
+            if !below.is_empty() {
+                self.stopped(agent.id(), Stop::ByParent);
             }
             let cancel = Cancel { turn: None, keep_queue: true, reason: AbortReason::Parent };
             let mut was_running = agent.cancel(cancel).await?.cancelled || !below.is_empty();
@@ -330,29 +330,27 @@ impl Background {
             }
         };
         // A child that was closed before it came to the message: whoever takes the parent over next looks again.
+        let stop = self.lock().children.get(&work.child).and_then(|held| held.stopped);
+        let out = match (out, stop) {
+            (Some(out), Some(stop)) => Some(out.stopped(stop)),
+            (None, Some(stop)) => Some(child.log().read(|fold| CameOut::closed(fold, stop))),
+            (out, None) => out,
+        };
         if let Some(out) = out {
-            let out = if self.is_stopped(&work.child) { out.stopped() } else { out };
             let stop_reason = out.stop_reason;
             let text = out.text.clone();
             if let Err(refused) = self.settle(&work, stop_reason, Some(out)).await {
                 tracing::warn!(session = %work.parent, error = %refused, "what a subagent did in the background is told later");
             }
-            self.finished(&work, &child, stop_reason, text).await;
+            self.finished(&work, &child, stop_reason, text);
+        } else {
+            self.finished(&work, &child, StopReason::Aborted, String::new());
         }
         self.let_go(&work).await;
     }
 
     /// Tells clients that the work is over.
-    async fn finished(&self, work: &Work, child: &Agent, stop_reason: StopReason, text: String) {
-        let run = self.lock().children.get_mut(&work.child).and_then(|held| held.run.take());
-        if let Some(mut run) = run {
-            // It tells clients itself, once.
-            let _ = run.result().await;
-            if let Some(held) = self.lock().children.get_mut(&work.child) {
-                held.run = Some(run);
-            }
-            return;
-        }
+    fn finished(&self, work: &Work, child: &Agent, stop_reason: StopReason, text: String) {
         self.host.observer.notice(&Notification::SubagentFinished(SubagentFinished {
             parent_session_id: work.parent.clone(),
             child_session_id: work.child.clone(),
@@ -377,10 +375,16 @@ impl Background {
         loop {
             let told = async {
                 let parent = self.agents.open(&work.parent).await?;
-                if let Some(notice) = notice.clone() {
+                parent.refresh().await?;
+                // Another process may have said what came of it.
+                if is_open(&parent, work)
+                    && let Some(notice) = notice.clone()
+                {
                     parent.tell(notice, wakes).await?;
                 }
-                parent.record_on_disk(vec![settled(work, stop_reason)]).await?;
+                if is_open(&parent, work) {
+                    parent.record_on_disk(vec![settled(work, stop_reason)]).await?;
+                }
                 if !wakes && parent.status() != SessionStatus::Running {
                     // It was loaded for this only.
                     self.agents.unload(&parent, AbortReason::Disposed).await;
@@ -402,11 +406,14 @@ impl Background {
         held.activations.insert(work.id.clone());
         let child = held.children.entry(work.child.clone()).or_default();
         child.activations += 1;
-        child.stopped = false;
+        child.stopped = None;
     }
 
-    fn is_stopped(&self, child: &SessionId) -> bool {
-        self.lock().children.get(child).is_some_and(|held| held.stopped)
+    /// Notes who stopped a child, unless that is noted.
+    fn stopped(&self, child: &SessionId, stop: Stop) {
+        if let Some(held) = self.lock().children.get_mut(child) {
+            held.stopped.get_or_insert(stop);
+        }
     }
 
     /// Lets an activation go, and its child with the last one: it stays on disk.

@@ -54,10 +54,10 @@ pub const ACTIVATION_LEFT: Serial<ActivationLeft, ActivationAdopted> = Serial::n
      Everything said of `agent/review-left` holds.",
 );
 
-/// Told of each session that is closed.
+/// Told of each session that is closed or deleted.
 pub const SESSION_CLOSING: Observe<SessionClosing> = Observe::new(
     "agent/session-closing",
-    "When a client closes a session, after its turn was cancelled. Whoever works for it beside its turns ends \
+    "When a client closes or deletes a session; before it is closed its turn was cancelled. Whoever works for it beside its turns ends \
      that and logs how it came out; the session's agent goes when all have.",
 );
 
@@ -109,7 +109,7 @@ pub struct At {
     pub step: u64,
 }
 
-/// A session that a client closes.
+/// A session that a client closes or deletes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionClosing {
     /// The session.

@@ -83,7 +83,9 @@ impl Subagents {
         }
         let parent = request.parent.clone();
         let about = (request.label.clone(), request.call_id.clone());
+        // Of work in the background whoever gave it says how it came out.
+        let told = request.activation.is_some();
         let child = found.start(request).await?;
-        Ok(Run::new(Arc::clone(&self.host), parent, provider.to_owned(), about, child))
+        Ok(Run::new(Arc::clone(&self.host), parent, provider.to_owned(), about, child, told))
     }
 }

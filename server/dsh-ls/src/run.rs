@@ -3,18 +3,16 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Read, Write};
+use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
-use dsh_protocol::content::{ContentBlock, visible_text};
-use dsh_protocol::event::{Event, EventData};
-use dsh_protocol::evidence::EvidenceFailure;
+use dsh_protocol::content::ContentBlock;
 use dsh_protocol::ids::{ActivationId, ModelId, SessionId};
 use dsh_protocol::params::session::Delivery;
-use dsh_protocol::turn::{AbortReason, Budget, NoTurn, Outcome, TurnEnd};
-use dsh_runtime::agent::agent::{Agent, Cancel, Prompt};
+use dsh_protocol::turn::{Budget, NoTurn, Outcome, TurnEnd};
+use dsh_runtime::agent::agent::{Agent, Prompt};
 use dsh_runtime::agent::agents::NewSession;
 use dsh_runtime::agent::commands::{CommandOutcome, Commands};
 use dsh_runtime::agent::wait::{Waited, wait};
@@ -23,6 +21,11 @@ use dsh_runtime::workspace::Workspace;
 
 use crate::cli::{RunArgs, complain};
 use crate::signals::Signals;
+use following::{Following, in_background, one_came_out};
+use printer::{Printer, progress};
+
+mod following;
+mod printer;
 
 /// The turn failed.
 const FAILED: u8 = 1;
@@ -81,18 +84,19 @@ async fn ask(runtime: &Runtime, args: &RunArgs) -> anyhow::Result<u8> {
         client_message_id: None,
     };
     let receipt = agent.prompt(prompt).await?;
-    let printer = Printer { json: args.json, quiet: args.quiet, cursor: after, lost: None };
+    let printer = Printer::new(args, after);
     let mut following = Following { agent, signals, printer, interrupted: false };
     let message = Some(&receipt.message_id);
     let Some(mut waited) = following.follow(async |agent| wait(agent, message).await).await? else {
-        return Ok(INTERRUPTED);
+        return Ok(following.give_up());
     };
     // What subagents find that were left to work in the background is part of the answer.
     while following.goes_on(&waited) && in_background(&following.agent, &earlier).next().is_some() {
+        following.say_what_is_waited_for(&earlier);
         let came_out = following.follow(async |agent| one_came_out(agent, &earlier).await);
-        let Some(()) = came_out.await? else { return Ok(INTERRUPTED) };
+        let Some(()) = came_out.await? else { return Ok(following.give_up()) };
         let Some(last) = following.follow(async |agent| wait(agent, None).await).await? else {
-            return Ok(INTERRUPTED);
+            return Ok(following.give_up());
         };
         waited = last;
     }
@@ -100,78 +104,7 @@ async fn ask(runtime: &Runtime, args: &RunArgs) -> anyhow::Result<u8> {
     let _ = wait(&following.agent, None).await;
     let Following { agent, mut printer, interrupted, .. } = following;
     printer.print(&agent);
-    Ok(conclude(args, printer, &waited, interrupted))
-}
-
-/// What subagents of a session are at work on in the background, but for some.
-fn in_background(
-    agent: &Agent,
-    but: &BTreeSet<ActivationId>,
-) -> impl Iterator<Item = ActivationId> {
-    let open: Vec<ActivationId> = agent
-        .log()
-        .read(|fold| fold.activations.open().iter().map(|open| open.id.clone()).collect());
-    let but = but.clone();
-    open.into_iter().filter(move |id| !but.contains(id))
-}
-
-/// Waits until there is less in the background.
-async fn one_came_out(agent: &Agent, but: &BTreeSet<ActivationId>) -> anyhow::Result<()> {
-    let mut events = agent.log().watch();
-    let before = in_background(agent, but).count();
-    while in_background(agent, but).count() >= before {
-        events.changed().await.context("the session ended")?;
-    }
-    Ok(())
-}
-
-/// A session that is printed while something of it is waited for.
-struct Following {
-    agent: Agent,
-    signals: Signals,
-    printer: Printer,
-    interrupted: bool,
-}
-
-impl Following {
-    /// Waits for something. `None`: a person has had enough.
-    async fn follow<T, E>(
-        &mut self,
-        what: impl AsyncFnOnce(&Agent) -> Result<T, E>,
-    ) -> anyhow::Result<Option<T>>
-    where
-        anyhow::Error: From<E>,
-    {
-        let Self { agent, signals, printer, interrupted } = self;
-        let mut events = agent.log().watch();
-        let waiting = what(agent);
-        tokio::pin!(waiting);
-        loop {
-            printer.print(agent);
-            tokio::select! {
-                biased;
-                came = &mut waiting => return Ok(Some(came?)),
-                changed = events.changed() => changed.context("the session ended")?,
-                () = signals.next() => {
-                    if std::mem::replace(interrupted, true) {
-                        return Ok(None);
-                    }
-                    let cancel = Cancel { turn: None, keep_queue: false, reason: AbortReason::User };
-                    // Where no turn runs, its subagents end with the process.
-                    if !agent.cancel(cancel).await?.cancelled {
-                        return Ok(None);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Whether the session can still be woken.
-    fn goes_on(&self, waited: &Waited) -> bool {
-        let ended =
-            matches!(waited.outcome, Outcome::Turn(TurnEnd::Completed | TurnEnd::MaxTokens));
-        ended && !self.interrupted
-    }
+    Ok(conclude(printer, &waited, interrupted))
 }
 
 /// The commands of a folder, if one of them is what the text names.
@@ -249,16 +182,12 @@ async fn announce(workspace: &Workspace, agent: &Agent) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn conclude(args: &RunArgs, printer: Printer, waited: &Waited, interrupted: bool) -> u8 {
-    let mut lost = printer.lost;
-    if !args.json && !waited.text.is_empty() {
-        let terminal = std::io::stdout().is_terminal();
-        let text = if terminal { printable(&waited.text) } else { waited.text.clone() };
-        lost = print_line(&text).err();
+fn conclude(mut printer: Printer, waited: &Waited, interrupted: bool) -> u8 {
+    if !waited.text.is_empty() && printer.answers.last() != Some(&waited.text) {
+        printer.answers.push(waited.text.clone());
     }
-    if let Some(error) = lost {
-        complain(&format!("the answer cannot be written: {error}"));
-        return FAILED;
+    if let Err(failed) = printer.finish() {
+        return failed;
     }
     let (code, complaint) = match &waited.outcome {
         Outcome::Turn(end) => of_turn(end, interrupted),
@@ -296,99 +225,4 @@ fn of_turn(end: &TurnEnd, interrupted: bool) -> (u8, Option<String>) {
             (FAILED, Some("the turn did not complete".to_owned()))
         }
     }
-}
-
-/// Prints what happens as it happens.
-struct Printer {
-    json: bool,
-    quiet: bool,
-    cursor: i64,
-    /// Why a line could not be written.
-    lost: Option<std::io::Error>,
-}
-
-impl Printer {
-    fn print(&mut self, agent: &Agent) {
-        loop {
-            let page = agent.log().page(self.cursor, 1000, |_| true);
-            let Some(last) = page.events.last() else { return };
-            agent.write_through();
-            self.cursor = i64::try_from(last.seq).unwrap_or(i64::MAX);
-            for event in &page.events {
-                if self.json {
-                    let line = serde_json::to_string(event.as_ref()).unwrap_or_default();
-                    self.lost = self.lost.take().or(print_line(&line).err());
-                }
-                if !self.quiet {
-                    show(event);
-                }
-            }
-        }
-    }
-}
-
-/// A line of progress for a tool that was called, for what a model says beside calling tools, and for what
-/// does not hold in its answer.
-fn show(event: &Event) {
-    if let EventData::ToolCall(call) = &event.data {
-        progress(&format!("{} {}", call.name, shortened(&call.arguments)));
-    }
-    if let EventData::EvidenceChecked(checked) = &event.data {
-        for failure in &checked.failures {
-            progress(&doubted(failure));
-        }
-    }
-    if let EventData::AssistantMessage(answer) = &event.data {
-        let content = &answer.message.content;
-        let calls = content.iter().any(|block| matches!(block, ContentBlock::ToolCall { .. }));
-        let text = visible_text(content);
-        if calls && !text.trim().is_empty() {
-            progress(&text);
-        }
-    }
-}
-
-/// What does not hold in the answer, in one line.
-fn doubted(failure: &EvidenceFailure) -> String {
-    let mut text = format!("{}: {}", failure.reason.as_str(), failure.path);
-    if let Some(line) = failure.line {
-        let _ = write!(text, ":{line}");
-    }
-    if let Some(quote) = &failure.quote {
-        let one_line = quote.split_whitespace().collect::<Vec<_>>().join(" ");
-        let _ = write!(text, " `{}`", shortened(&one_line));
-    }
-    if let Some(now) = failure.now {
-        let _ = write!(text, ", now line {now}");
-    }
-    text
-}
-
-/// The beginning of a text that may be long.
-fn shortened(text: &str) -> String {
-    const CHARS: usize = 100;
-    match text.char_indices().nth(CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-/// A reader that has gone away, as `head` does, is no error.
-fn print_line(text: &str) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    match writeln!(out, "{text}").and_then(|()| out.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    }
-}
-
-fn progress(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "· {}", printable(text));
-}
-
-/// Text that cannot command a terminal: file names and file contents are in it.
-fn printable(text: &str) -> String {
-    text.chars()
-        .map(|char| if char.is_control() && !"\n\t".contains(char) { '\u{fffd}' } else { char })
-        .collect()
 }

@@ -86,6 +86,8 @@ pub struct TurnRecord {
     pub seq: u64,
     /// Why it ended; absent while it is open.
     pub end: Option<TurnEnd>,
+    /// Whether children of the session were at work in the background when it ended.
+    pub left_children: bool,
     /// Its last answer that says something.
     pub answer: Option<Arc<Message>>,
     /// Seq of that answer.
@@ -248,6 +250,7 @@ impl Fold {
                 self.open_turn = None;
                 if let Some(record) = self.turns.last_mut() {
                     record.end = Some(end.reason.clone());
+                    record.left_children = !self.activations.open().is_empty();
                 }
             }
             EventData::StepStart(step) => {

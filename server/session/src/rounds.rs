@@ -82,26 +82,34 @@ impl Rounds {
 }
 
 impl OpenRound {
-    /// The end of a branch that a crash took along.
+    /// The end of a branch that a crash took along. What was said of it before stays.
     pub fn interrupted(&self, branch: &BranchPlan) -> BranchOutcome {
-        let child_session_id = self.branches.get(&branch.label).and_then(|it| it.child.clone());
+        let known = self.branches.get(&branch.label);
+        let child_session_id = known.and_then(|it| it.child.clone());
+        let said = known.and_then(|it| it.stop_reason.clone());
+        let is_found = said.as_deref() == Some("completed");
         BranchOutcome {
             label: branch.label.clone(),
             role: branch.role,
             history: branch.history,
             route: branch.route.clone(),
             capability: branch.capability.clone(),
-            stop_reason: "interrupted".to_owned(),
             cleanup: match child_session_id {
+                Some(_) if said.is_some() => Cleanup::Completed,
                 Some(_) => Cleanup::Abandoned,
                 None => Cleanup::NotStarted,
             },
+            // What it found is not in this log, and nothing is not what it found.
+            stop_reason: said.filter(|_| !is_found).unwrap_or_else(|| "interrupted".to_owned()),
             child_session_id,
             degraded: Vec::new(),
             history_window: None,
             packet: None,
             dropped_refs: None,
-            diagnostic: Some("The server stopped before the round came out.".to_owned()),
+            diagnostic: Some(format!(
+                "The server stopped before the round came out{}.",
+                if is_found { "; its session has what it found" } else { "" }
+            )),
             usage: None,
         }
     }

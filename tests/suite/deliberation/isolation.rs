@@ -221,6 +221,9 @@ fn a_round_that_a_crash_took_along_comes_out_as_interrupted() {
     assert_eq!(reasons(&found), ["interrupted"; 2]);
     assert_eq!((&found[0]["label"], &found[0]["cleanup"]), (&json!("a"), &json!("abandoned")));
     assert!(found[0]["childSessionId"].is_string());
+    let kept = (&found[1]["cleanup"], found[1]["diagnostic"].as_str().unwrap());
+    let has = "The server stopped before the round came out; its session has what it found.";
+    assert_eq!(kept, (&json!("completed"), has));
     for outcome in &found {
         // Whoever looks at a child that crashed closes its turn.
         client.request("session/get", json!({ "sessionId": outcome["childSessionId"] }));

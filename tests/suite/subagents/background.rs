@@ -333,19 +333,18 @@ fn a_child_is_done_when_its_own_children_are_and_all_are_listed() {
     let told = told(&mut client);
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].ends_with("It says: deep."), "{told:?}");
+    let of_s = |it: &Value| it["parentSessionId"] == "s";
+    let finished = client.notification("subagent/finished", of_s);
+    assert_eq!(
+        (&finished["stopReason"], &finished["text"]),
+        (&json!("completed"), &json!("It says: deep."))
+    );
     until("the children to be unloaded", || loaded(&mut client) == 1);
 }
 
 #[test]
 fn an_interrupt_stops_what_is_below_a_child_too() {
-    let (_world, mock, mut client) = stage([leave("c1", "Delegate."), say("Waiting.")]);
-    mock.add_when(DEEPER, Answer::stream().delta("I dig").hold());
-    mock.add_when(CHILD, leave("d1", "Deeper."));
-    mock.add_when(CHILD, say("I wait for it."));
-    client.complete("s", "Go.");
-    mock.wait_for_requests(5);
-    let child = children(&mut client)[0]["sessionId"].as_str().unwrap().to_owned();
-    until("the child to wait", || of_type(&mut client, &child, "turn/end").len() == 1);
+    let (_world, mock, mut client, child) = a_child_that_waits();
     mock.add(call_as("i1", "interrupt_agent", &json!({ "agent": child })));
     mock.add(say("Stopped."));
     client.prompt("s", "Stop it.");
@@ -360,12 +359,7 @@ fn an_interrupt_stops_what_is_below_a_child_too() {
 
 #[test]
 fn what_children_do_ends_with_the_session_that_is_closed() {
-    let (_world, mock, mut client) = stage([leave("c1", "Delegate."), say("Waiting.")]);
-    mock.add_when(DEEPER, Answer::stream().delta("I dig").hold());
-    mock.add_when(CHILD, leave("d1", "Deeper."));
-    mock.add_when(CHILD, say("I wait for it."));
-    client.complete("s", "Go.");
-    mock.wait_for_requests(5);
+    let (_world, mock, mut client, _) = a_child_that_waits();
     client.request("session/close", json!({ "sessionId": "s" }));
     mock.wait_until_closed();
     assert_eq!(loaded(&mut client), 0);
@@ -418,6 +412,37 @@ fn a_fork_is_a_tool_of_its_own_that_knows_what_was_said() {
     assert!(!fork.to_string().contains("run_in_background"), "{fork}");
 }
 
+/// A parent whose child waits for its own; the child's session.
+fn a_child_that_waits() -> (World, MockModel, Client, String) {
+    let (world, mock, mut client) = stage([leave("c1", "Delegate."), say("Waiting.")]);
+    mock.add_when(DEEPER, Answer::stream().delta("I dig").hold());
+    mock.add_when(CHILD, leave("d1", "Deeper."));
+    mock.add_when(CHILD, say("I wait for it."));
+    client.complete("s", "Go.");
+    mock.wait_for_requests(5);
+    let child = children(&mut client)[0]["sessionId"].as_str().unwrap().to_owned();
+    until("the child to wait", || of_type(&mut client, &child, "turn/end").len() == 1);
+    (world, mock, client, child)
+}
+
+#[test]
+fn a_child_that_is_closed_or_deleted_while_it_waits_was_cancelled() {
+    for method in ["session/close", "session/delete"] {
+        let (_world, mock, mut client, child) = a_child_that_waits();
+        mock.add(say("A pity."));
+        client.request(method, json!({ "sessionId": child }));
+        mock.wait_until_closed();
+        settled(&client, 1);
+        client.rest("s");
+        let told = told(&mut client);
+        assert_eq!(told.len(), 1, "{method}: {told:?}");
+        assert!(told[0].contains("was cancelled before it was done"), "{method}: {told:?}");
+        let of_s = |it: &Value| it["parentSessionId"] == "s";
+        let finished = client.notification("subagent/finished", of_s);
+        assert_eq!(finished["stopReason"], "aborted", "{method}");
+    }
+}
+
 #[test]
 fn a_question_on_the_command_line_is_answered_when_those_in_the_background_are_done() {
     let world = World::new();
@@ -429,6 +454,6 @@ fn a_question_on_the_command_line_is_answered_when_those_in_the_background_are_d
     mock.release();
     let output = asked.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), "There are three.\n");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "Waiting.\n\nThere are three.\n");
     assert!(mock.requests().last().unwrap().json().to_string().contains("Half. Three."));
 }

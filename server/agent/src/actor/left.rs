@@ -19,8 +19,13 @@ use crate::hooks::{
 /// How long somebody may take to say what became of one thing that was left.
 const ADOPTION: Duration = Duration::from_secs(2);
 
+/// Whether a crash may have left something open.
+pub(super) fn is_left_open(fold: &Fold) -> bool {
+    fold.open_turn.is_some() || is_at_work(fold)
+}
+
 /// Whether something that has a life beside turns is open.
-pub(super) fn is_at_work(fold: &Fold) -> bool {
+fn is_at_work(fold: &Fold) -> bool {
     fold.reviews.open().next().is_some()
         || !fold.rounds.open().is_empty()
         || !fold.activations.open().is_empty()
@@ -36,10 +41,17 @@ impl Actor {
         self.look.plan(is_left);
     }
 
+    /// What another process has left open is looked after: that process may be killed.
+    pub(super) fn expect_an_end(&mut self) {
+        if self.turn.is_none() && !self.look.is_planned() && self.writer.log().read(is_left_open) {
+            self.look.plan(true);
+        }
+    }
+
     /// Looks again for what became of what is left open: whoever was at work on it may be gone by now.
     pub(super) async fn look_again(&mut self) {
         self.look.begin();
-        if self.refresh().await.is_err() || !self.writer.log().read(is_at_work) {
+        if self.refresh().await.is_err() || !self.writer.log().read(is_left_open) {
             self.look.plan(false);
             return;
         }

@@ -32,6 +32,11 @@ impl Look {
         self.pause = Some((pause * 2).min(LONGEST));
     }
 
+    /// Whether there is to be another look.
+    pub(super) fn is_planned(&self) -> bool {
+        self.at.is_some()
+    }
+
     /// A look begins: there is no next one until it is planned.
     pub(super) fn begin(&mut self) {
         self.at = None;

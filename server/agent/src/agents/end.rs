@@ -41,9 +41,7 @@ impl Agents {
             let cancel = Cancel { turn: None, keep_queue: false, reason: AbortReason::Disposed };
             agent.cancel(cancel).await?;
         }
-        let closing = SessionClosing { session_id: agent.id().clone() };
-        SESSION_CLOSING.dispatch(&self.hooks, closing).await;
-        self.unload(agent, AbortReason::Disposed).await;
+        self.dismiss(agent).await;
         let log = agent.log();
         let summary = log.read(|fold| Summary::of(log.header(), fold));
         let parked = log.read(dsh_session::fold::Fold::is_parked);
@@ -71,8 +69,15 @@ impl Agents {
     /// Ends a session's agent, if it is loaded.
     async fn end(&self, id: &SessionId) {
         if let Some(agent) = self.live(id) {
-            self.unload(&agent, AbortReason::Disposed).await;
+            self.dismiss(&agent).await;
         }
+    }
+
+    /// Ends what plugins do for a session, then its agent.
+    async fn dismiss(&self, agent: &Agent) {
+        let closing = SessionClosing { session_id: agent.id().clone() };
+        SESSION_CLOSING.dispatch(&self.hooks, closing).await;
+        self.unload(agent, AbortReason::Disposed).await;
     }
 
     /// The sessions that a session's agents started, and theirs: each behind its parent.

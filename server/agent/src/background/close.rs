@@ -3,6 +3,7 @@
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::turn::AbortReason;
 
+use super::outcome::Stop;
 use super::{BETWEEN_LOOKS, Background, LOOKS};
 use crate::agent::{Agent, Cancel};
 
@@ -11,10 +12,10 @@ impl Background {
     /// logged. The session is told nothing: whoever closes it wants no more of it.
     pub async fn close(&self, session: &SessionId) -> Result<(), String> {
         let Some(parent) = self.agents.live(session) else { return Ok(()) };
+        // It may be a child itself, which has no turn while it waits for its own.
+        self.stopped(session, Stop::Closed);
         for child in self.at_work(&parent) {
-            if let Some(held) = self.lock().children.get_mut(&child) {
-                held.stopped = true;
-            }
+            self.stopped(&child, Stop::ByParent);
             let Some(agent) = self.agents.live(&child) else { continue };
             let stopped = self.stop(&agent).await;
             stopped.map_err(|refused| refused.to_string())?;

@@ -51,9 +51,15 @@ impl CameOut {
         }
     }
 
-    /// Of a child that was stopped by its parent.
-    pub(super) fn stopped(self) -> Self {
-        Self { stop_reason: StopReason::Aborted, diagnostic: None, is_quiet: true, ..self }
+    /// The same of a child that was stopped meanwhile.
+    pub(super) fn stopped(self, stop: Stop) -> Self {
+        let is_quiet = stop == Stop::ByParent;
+        Self { stop_reason: StopReason::Aborted, diagnostic: None, is_quiet, ..self }
+    }
+
+    /// Of a child that was closed while it had not come out.
+    pub(super) fn closed(fold: &Fold, stop: Stop) -> Self {
+        Self::cut(fold).stopped(stop)
     }
 
     fn of_turn(fold: &Fold, at: usize, end: &TurnEnd) -> Self {
@@ -66,6 +72,15 @@ impl CameOut {
     }
 }
 
+/// Who stopped a child that had no turn which could say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// Its parent, which need not be told.
+    ByParent,
+    /// Whoever closed its session.
+    Closed,
+}
+
 /// How far the work is.
 pub(super) enum Progress {
     /// Nobody has begun.
@@ -75,9 +90,9 @@ pub(super) enum Progress {
     Out(CameOut),
 }
 
-/// How far the work of a message is. `is_followed`: whether the child's own children had work when its turn ended, so
-/// that what it says of them counts.
-pub(super) fn progress(fold: &Fold, message: &MessageId, is_followed: &mut bool) -> Progress {
+/// How far the work of a message is. Where the child's own children had work when its turn ended, what it says of
+/// them counts.
+pub(super) fn progress(fold: &Fold, message: &MessageId) -> Progress {
     let turn = match fold.messages.get(message) {
         None | Some(MessageState::Queued) => return Progress::Waits,
         Some(MessageState::Discarded) => {
@@ -98,16 +113,14 @@ pub(super) fn progress(fold: &Fold, message: &MessageId, is_followed: &mut bool)
         Some(MessageState::Claimed { turn }) => *turn,
     };
     let at = usize::try_from(turn).unwrap_or(usize::MAX).saturating_sub(1);
-    let Some(end) = fold.turns.get(at).and_then(|record| record.end.as_ref()) else {
-        return Progress::Runs;
-    };
+    let Some(record) = fold.turns.get(at) else { return Progress::Runs };
+    let Some(end) = &record.end else { return Progress::Runs };
     let is_done = matches!(end, TurnEnd::Completed | TurnEnd::MaxTokens);
-    if is_done && !fold.activations.open().is_empty() {
-        *is_followed = true;
-        return Progress::Runs;
-    }
-    if !*is_followed {
+    if !is_done || !record.left_children {
         return Progress::Out(CameOut::of_turn(fold, at, end));
+    }
+    if !fold.activations.open().is_empty() {
+        return Progress::Runs;
     }
     // It was told of them, and says the last word in the turn that took this in.
     let last = fold.turns.len() - 1;
@@ -124,11 +137,10 @@ pub(super) fn progress(fold: &Fold, message: &MessageId, is_followed: &mut bool)
 /// Waits until the work of a message has come out. `None`: the child has closed before.
 pub(super) async fn came_out(child: &Agent, message: &MessageId) -> Option<CameOut> {
     let mut events = child.log().watch();
-    let mut is_followed = false;
     let mut is_closed = false;
     loop {
         events.borrow_and_update();
-        let progress = child.log().read(|fold| progress(fold, message, &mut is_followed));
+        let progress = child.log().read(|fold| progress(fold, message));
         match progress {
             Progress::Out(out) => return Some(out),
             Progress::Waits | Progress::Runs if is_closed => return None,

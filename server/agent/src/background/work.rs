@@ -39,6 +39,11 @@ pub(super) fn settled(work: &Work, stop_reason: StopReason) -> EventData {
     })
 }
 
+/// Whether the parent's log says that the work has not come out.
+pub(super) fn is_open(parent: &Agent, work: &Work) -> bool {
+    parent.log().read(|fold| fold.activations.open().iter().any(|open| open.id == work.id))
+}
+
 /// What the parent is told.
 pub(super) fn notice(work: &Work, out: &CameOut) -> Notice {
     let about = work.label.as_deref().unwrap_or("a task");

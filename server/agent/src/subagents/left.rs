@@ -12,7 +12,7 @@ use crate::sessions::Sessions;
 
 /// How long after it was to begin a child may not be there before it is taken for lost, in milliseconds: another
 /// process may be starting it.
-const STARTING_MS: u64 = 30_000;
+const STARTING_MS: u64 = 5_000;
 
 /// What is known of such a child.
 pub enum Left {

@@ -61,7 +61,7 @@ pub struct Run {
     child_session_id: SessionId,
     degraded: Vec<String>,
     log: Option<Arc<Log>>,
-    /// Whether clients were told that it is over.
+    /// Whether clients were told that it is over, or somebody else tells them.
     told: bool,
 }
 
@@ -72,6 +72,7 @@ impl Run {
         provider: String,
         (label, call_id): (Option<String>, Option<CallId>),
         child: Box<dyn SubagentRun>,
+        told: bool,
     ) -> Self {
         let child_session_id = child.child_session_id().clone();
         host.observer.notice(&Notification::SubagentStarted(SubagentStarted {
@@ -92,7 +93,7 @@ impl Run {
             child_session_id,
             degraded,
             log,
-            told: false,
+            told,
         }
     }
 

@@ -116,22 +116,60 @@ fn a_child_goes_on_while_another_process_looks() {
 
 #[test]
 fn a_server_that_is_killed_while_a_child_waits_for_its_own_says_that_it_was_not_done() {
-    let (world, mock, mut client) = stage([leave("c1", "Delegate."), say("Waiting.")]);
-    mock.add_when(DEEPER, Answer::stream().delta("I dig").hold());
-    mock.add_when(CHILD, leave("d1", "Deeper."));
-    mock.add_when(CHILD, say("I wait for it."));
-    client.complete("s", "Go.");
-    mock.wait_for_requests(5);
-    let child = children(&mut client)[0]["sessionId"].as_str().unwrap().to_owned();
-    until("the child to wait", || of_type(&mut client, &child, "turn/end").len() == 1);
+    let (world, mock, mut client, child) = a_child_that_waits();
     client.kill();
-    let (read, settled, mut client) = resumed(&world, &mock);
-    let told =
+    let mut client = world.ask(&mock);
+    client.request("session/subscribe", json!({ "sessionId": "s", "after": -1 }));
+    // Nobody asks, and nobody is woken.
+    client.event_of("s", "subagent/settled");
+    mock.add(say("RESUMED"));
+    assert_eq!(client.complete("s", "Go on.")["text"], "RESUMED");
+    let told = told(&mut client);
+    let cut =
         "stopped before it was done: the server stopped while it waited for subagents of its own";
-    assert_eq!((read.matches(told).count(), settled), (1, 1), "{read}");
+    assert!(told.len() == 1 && told[0].contains(cut), "{told:?}");
     // Whoever looks at the child finds what became of its own.
     client.request("session/get", json!({ "sessionId": child }));
     let deeper = of_type(&mut client, &child, "subagent/settled");
     assert_eq!(deeper[0]["stopReason"], "error", "{deeper:?}");
     client.shut_down();
+}
+
+#[test]
+fn a_child_that_waits_for_its_own_goes_on_while_another_process_looks() {
+    let (world, mock, mut client) = stage([leave("c1", "Delegate."), say("Waiting.")]);
+    mock.add_when(DEEPER, later("Deep answer."));
+    mock.add_when(CHILD, leave("d1", "Deeper."));
+    mock.add_when(CHILD, say("I wait for it."));
+    mock.add_when("Deep answer.", say("It says: deep."));
+    mock.add(say("Good."));
+    client.complete("s", "Go.");
+    mock.wait_for_requests(5);
+    let child = children(&mut client)[0]["sessionId"].as_str().unwrap().to_owned();
+    until("the child to wait", || of_type(&mut client, &child, "turn/end").len() == 1);
+    let mut other = world.ask(&mock);
+    other.request("session/get", json!({ "sessionId": "s" }));
+    other.request("session/rename", json!({ "sessionId": "s", "title": "Renamed" }));
+    assert_eq!(of_type(&mut other, "s", "subagent/settled"), Vec::<Value>::new(), "it is at work");
+    mock.release();
+    settled(&client, 1);
+    client.rest("s");
+    let told = told(&mut client);
+    assert!(told.len() == 1 && told[0].ends_with("It says: deep."), "{told:?}");
+    other.shut_down();
+    client.shut_down();
+}
+
+#[test]
+fn a_turn_whose_process_is_killed_ends_for_whoever_looks_on() {
+    let (world, mock, mut client) = stage([Answer::stream().delta("I begin").hold()]);
+    client.prompt("s", "Go.");
+    mock.wait_for_requests(1);
+    let mut other = world.ask(&mock);
+    other.request("session/subscribe", json!({ "sessionId": "s", "after": -1 }));
+    other.event_of("s", "assistant/chunk");
+    client.kill();
+    let end = other.event_of("s", "turn/end");
+    assert_eq!(end["data"]["reason"]["kind"], "interrupted");
+    other.shut_down();
 }
