@@ -2007,7 +2007,7 @@
 --- The event.
 ---@field event dsh.Event
 
---- Params of `session/events`.
+--- Params of `session/events`. A turn that a crash left open is shown as it stands in the log: `session/get`, `session/subscribe` and `session/prompt` close it.
 ---@class (exact) dsh.SessionEventsParams
 --- The session.
 ---@field sessionId dsh.SessionId
@@ -2907,7 +2907,7 @@ function Client:request(method, params, reply) end
 
 return {
   version = "1.0",
-  schema_hash = "5ac921d317b9aaa110e18173daa00e08230a068cf6a3d3c193b53e1f3bd81f4d",
+  schema_hash = "a08582ce6b75be0ecae80a37186039926fea34d1cf32ed4580bc6d2776bec4b6",
   methods = {
     "initialize",
     "shutdown",

@@ -4,7 +4,7 @@
 export const PROTOCOL_VERSION = "1.0";
 
 /** Names this wire: equal to `schemaHash` of a server that was built from it. */
-export const SCHEMA_HASH = "5ac921d317b9aaa110e18173daa00e08230a068cf6a3d3c193b53e1f3bd81f4d";
+export const SCHEMA_HASH = "a08582ce6b75be0ecae80a37186039926fea34d1cf32ed4580bc6d2776bec4b6";
 
 /** What a client may ask, by name. */
 export interface Methods {
@@ -2375,7 +2375,7 @@ export interface SessionEvent {
   event: Event;
 }
 
-/** Params of `session/events`. */
+/** Params of `session/events`. A turn that a crash left open is shown as it stands in the log: `session/get`, `session/subscribe` and `session/prompt` close it. */
 export interface SessionEventsParams {
   /** The session. */
   sessionId: SessionId;

@@ -37,7 +37,7 @@ fn told(client: &Client, after: i64) -> Vec<Value> {
 fn what_a_client_was_told_before_a_kill_is_in_the_log_afterwards() {
     let world = World::new();
     world.file("a.txt", "alpha\n");
-    let kills = thorough(10, 200);
+    let kills = thorough(10, 100);
     let model = world.model(slow_answers(2 * kills));
     let mut client = world.start(&model);
     client.session("s");

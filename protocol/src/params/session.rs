@@ -270,7 +270,8 @@ pub struct SessionSubscribeResult {
     pub last_seq: i64,
 }
 
-/// Params of `session/events`.
+/// Params of `session/events`. A turn that a crash left open is shown as it stands in the log: `session/get`,
+/// `session/subscribe` and `session/prompt` close it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionEventsParams {

@@ -73,7 +73,13 @@ async fn agent(runtime: &Runtime, id: &str) -> anyhow::Result<Option<Agent>> {
     // What is wrong with the folder or its configuration is not the session's fault.
     runtime.workspaces().await?;
     match runtime.session(&SessionId::from(id)).await {
-        Ok((_, agent)) => Ok(Some(agent)),
+        Ok((_, agent)) => {
+            // Where it cannot, what was read before is shown.
+            if let Err(error) = agent.refresh().await {
+                tracing::warn!(%error, "the log was not read again");
+            }
+            Ok(Some(agent))
+        }
         Err(error) => {
             complain(&printable(&error.to_string()));
             Ok(None)

@@ -70,10 +70,9 @@ impl Ahead {
         let mut line = serde_json::to_vec(&Place::of(log, mark.offset)?)?;
         line.push(b'\n');
         let file = match self.file.take() {
-            Some(file) => file,
+            Some(file) => file.set_len(0).map(|()| file)?,
             None => create(&path(log_path))?,
         };
-        file.set_len(0)?;
         file.write_all_at(&line, 0)?;
         (self.file, self.at) = (Some(file), Some(mark));
         (self.length, self.next_seq) = (line.len() as u64, mark.next_seq);
@@ -93,11 +92,17 @@ impl Ahead {
     }
 }
 
-/// A file of that name that is there already is another process's, or one that a crash left and that was taken in.
 fn create(path: &Path) -> io::Result<File> {
-    let _ = fs::remove_file(path);
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600).open(path)
+    options.write(true).create_new(true).mode(0o600);
+    match options.open(path) {
+        // What a crash left was taken in when this process got the right to append.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(path)?;
+            options.open(path)
+        }
+        outcome => outcome,
+    }
 }
 
 /// The deltas beside a log that belong behind a mark, which is where it ends; none where there are none.
