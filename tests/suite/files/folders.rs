@@ -68,7 +68,7 @@ fn a_session_sees_the_folders_that_it_names_and_no_others() {
         if let Some(below) = below {
             arguments["path"] = json!(below);
         }
-        assert_eq!(call(&mut client, "s", "glob", &arguments).paths(), [file.clone()]);
+        assert_eq!(call(&mut client, "s", "glob", &arguments).paths(), std::slice::from_ref(&file));
     }
     let own = call(&mut client, "s", "grep", &json!({ "pattern": "needle" }));
     assert_eq!(own.hits(), ["a.txt:1"], "without a path it is the workspace");
