@@ -181,6 +181,7 @@ fn stage(budgets: Budgets, most: usize, answers: Vec<Scripted>) -> Stage {
         home: PathBuf::from("/home"),
         workspace: PathBuf::from("/w"),
         workspace_names: Arc::default(),
+        open_folders: Arc::default(),
         workspace_uri: "file:///w".to_owned(),
         forced_model: None,
         environment_model: None,

@@ -4,6 +4,7 @@ mod caps;
 mod changes;
 mod encodings;
 mod escape;
+mod folders;
 mod names;
 mod patterns;
 mod race;

@@ -177,6 +177,7 @@ fn host(folder: &Path) -> Host {
     Host {
         home: folder.join("home"),
         workspace_names: Arc::default(),
+        open_folders: Arc::default(),
         workspace_uri: "file:///w".to_owned(),
         workspace,
         forced_model: None,

@@ -56,6 +56,7 @@ pub(crate) async fn mount(world: &World, rows: Vec<Row>, plugins: &[Plugin]) -> 
     let host = Host {
         home: world.home(),
         workspace_names: Arc::default(),
+        open_folders: Arc::default(),
         workspace_uri: format!("file://{}", workspace.display()),
         workspace,
         forced_model: None,

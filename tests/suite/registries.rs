@@ -10,7 +10,7 @@ use dsh_agent::host::Observer as _;
 use dsh_agent::prompt::{SYSTEM_PROMPT, Section, SystemPrompt};
 use dsh_agent::subagents::{SUBAGENTS, Subagents};
 use dsh_agent::tool::{Tool, ToolContext, ToolFailure, ToolOutput};
-use dsh_agent::tools::{TOOLS, Tools};
+use dsh_agent::tools::{About, TOOLS, Tools};
 use dsh_kernel::hooks::Position;
 use dsh_kernel::plugin::{Plugin, Row, StartError};
 use dsh_kernel::registration::Registration;
@@ -114,7 +114,7 @@ async fn tools_go_with_their_registration() {
         || tools.list().into_iter().map(|tool| tool.definition.name).collect(),
     );
     assert!(tools.definitions().is_empty());
-    let outcome = tools.call(None, "a", json!({}), &CancellationToken::new()).await;
+    let outcome = tools.call(About::default(), "a", json!({}), &CancellationToken::new()).await;
     assert_eq!(outcome.error.unwrap().code, ToolErrorCode::UnknownTool);
 }
 

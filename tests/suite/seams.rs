@@ -14,7 +14,7 @@ use dsh_agent::prompt::{SYSTEM_PROMPT, Section, SystemPrompt};
 use dsh_agent::sessions::{SESSIONS, Sessions};
 use dsh_agent::setup::Setup;
 use dsh_agent::tool::{Tool, ToolContext, ToolFailure, ToolOutput};
-use dsh_agent::tools::{TOOLS, Tools};
+use dsh_agent::tools::{About, TOOLS, Tools};
 use dsh_agent::wait::{Waited, wait};
 use dsh_kernel::plugin::{Plugin, StartError};
 use dsh_kernel::{Context, Kernel, PluginState};
@@ -80,7 +80,8 @@ impl Swapped {
     /// What a tool answers to a client.
     async fn call(&self, tool: &str, arguments: Value) -> String {
         let tools = self.kernel.get(&TOOLS).unwrap();
-        let outcome = tools.call(None, tool, arguments, &CancellationToken::new()).await;
+        let outcome =
+            tools.call(About::default(), tool, arguments, &CancellationToken::new()).await;
         visible_text(&outcome.content)
     }
 

@@ -110,6 +110,7 @@ impl StandardLoop {
 
 impl AgentLoop for StandardLoop {
     fn start(&self, writer: Writer, first: Vec<EventData>, setup: Setup) -> Agent {
+        let setup = Setup { folders: Setup::folders(writer.log()), ..setup };
         let shared = Shared { setup: Arc::new(setup), ..self.shared.as_ref().clone() };
         actor::start(Arc::new(shared), writer, first)
     }

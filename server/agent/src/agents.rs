@@ -86,6 +86,8 @@ pub struct NewSession {
     pub title: Option<String>,
     /// The model that its turns ask.
     pub model: Option<ModelId>,
+    /// Further folders that its tools see, as absolute paths.
+    pub folders: Vec<String>,
 }
 
 /// A session that is not loaded.
@@ -149,7 +151,8 @@ impl Agents {
     /// Creates a session and starts its agent. Telling others of it is the caller's part: whoever asked must
     /// hear of it first.
     pub async fn create(&self, new: NewSession) -> Result<Agent, OpenError> {
-        let header = self.header(new.id);
+        let mut header = self.header(new.id);
+        header.additional_workspaces = new.folders;
         let mut first = Vec::new();
         if let Some(model) = new.model {
             first.push(EventData::SessionModel(model));

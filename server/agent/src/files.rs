@@ -40,6 +40,12 @@ pub struct FileText {
 
 /// Reads files of the workspace folder and of nothing else.
 pub trait FileSystem: Send + Sync {
+    /// The same with further folders, whose files have absolute paths; nothing if it has the one folder only.
+    fn beside(&self, folders: &Arc<[PathBuf]>) -> Option<Arc<dyn FileSystem>> {
+        let _ = folders;
+        None
+    }
+
     /// A window of a text file.
     fn read(
         &self,
@@ -61,6 +67,12 @@ pub type Visit = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
 /// Searches the workspace folder and nothing else.
 pub trait Search: Send + Sync {
+    /// The same with further folders, of which `path` may name one; nothing if it has the one folder only.
+    fn beside(&self, folders: &Arc<[PathBuf]>) -> Option<Arc<dyn Search>> {
+        let _ = folders;
+        None
+    }
+
     /// Lines that match a regular expression.
     fn grep(
         &self,

@@ -28,6 +28,8 @@ pub struct Host {
     pub workspace: PathBuf,
     /// Other absolute paths that clients name the folder by, through links. They come and go.
     pub workspace_names: Arc<RwLock<Vec<PathBuf>>>,
+    /// Every folder that is open, as clients name them.
+    pub open_folders: Arc<RwLock<Vec<PathBuf>>>,
     /// The workspace folder as a `file:` URI.
     pub workspace_uri: String,
     /// The model that a person forced for this process, before every other choice.

@@ -1,5 +1,6 @@
 //! What sets one agent apart from the others of its folder.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use dsh_protocol::event::SubagentMode;
@@ -25,6 +26,8 @@ pub struct Setup {
     pub sections: Vec<Section>,
     /// The most tokens of an answer.
     pub max_tokens: Option<u64>,
+    /// Further folders that its tools see while they are open, as its log says.
+    pub folders: Arc<[PathBuf]>,
 }
 
 impl Setup {
@@ -45,6 +48,11 @@ impl Setup {
             max_tokens: descriptor.max_tokens,
             ..Self::default()
         }
+    }
+
+    /// The further folders that a session's log names.
+    pub fn folders(log: &Log) -> Arc<[PathBuf]> {
+        log.header().additional_workspaces.iter().map(PathBuf::from).collect()
     }
 
     /// The agent, as far as it decides which tools it is offered.

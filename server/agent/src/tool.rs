@@ -1,5 +1,7 @@
 //! What a tool is.
 
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use dsh_protocol::ids::{CallId, SessionId};
@@ -25,6 +27,8 @@ pub struct ToolContext {
     pub caller: Option<Caller>,
     /// The session that it is about: the agent's, or the one that the person named.
     pub session: Option<SessionId>,
+    /// Further folders that may be seen on its behalf, while they are open.
+    pub folders: Arc<[PathBuf]>,
     /// Fires when the call is to stop, also at its deadline. A partial result is welcome then.
     pub cancel: CancellationToken,
 }

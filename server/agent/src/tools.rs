@@ -1,5 +1,6 @@
 //! The tools that are mounted, and the way that every call takes: the `tools` service.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +32,17 @@ pub struct Tools {
     own: Vec<Arc<dyn Tool>>,
     filter: ToolFilter,
     viewer: Viewer,
+    /// Further folders that the agent's calls may see.
+    folders: Arc<[PathBuf]>,
+}
+
+/// The session that a person's call is about.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// Its id.
+    pub session: Option<SessionId>,
+    /// The further folders that its tools see.
+    pub folders: Arc<[PathBuf]>,
 }
 
 /// How a call came out.
@@ -102,6 +114,7 @@ impl Tools {
             own: setup.extra_tools.clone(),
             filter: setup.tool_filter.clone(),
             viewer: setup.viewer(),
+            folders: Arc::clone(&setup.folders),
             ..self
         }
     }
@@ -181,12 +194,12 @@ impl Tools {
     /// fit, a deadline, a cancel and a panic each have theirs.
     pub async fn call(
         &self,
-        session: Option<SessionId>,
+        about: About,
         name: &str,
         arguments: Value,
         cancel: &CancellationToken,
     ) -> ToolOutcome {
-        self.run(None, session, name, arguments, cancel).await
+        self.run(None, about, name, arguments, cancel).await
     }
 
     /// Calls a tool on behalf of an agent.
@@ -198,13 +211,14 @@ impl Tools {
         cancel: &CancellationToken,
     ) -> ToolOutcome {
         let session = Some(caller.at.session_id.clone());
-        self.run(Some(caller), session, name, arguments, cancel).await
+        let about = About { session, folders: Arc::clone(&self.folders) };
+        self.run(Some(caller), about, name, arguments, cancel).await
     }
 
     async fn run(
         &self,
         caller: Option<Caller>,
-        session: Option<SessionId>,
+        about: About,
         name: &str,
         arguments: Value,
         cancel: &CancellationToken,
@@ -225,7 +239,7 @@ impl Tools {
                 ));
             }
         };
-        run(tool, arguments, (caller, session), cancel).await
+        run(tool, arguments, (caller, about), cancel).await
     }
 
     fn unknown(&self, name: &str) -> ToolFailure {
@@ -243,12 +257,17 @@ impl Tools {
 async fn run(
     tool: Arc<dyn Tool>,
     arguments: Value,
-    (caller, session): (Option<Caller>, Option<SessionId>),
+    (caller, about): (Option<Caller>, About),
     cancel: &CancellationToken,
 ) -> ToolOutcome {
     let call = cancel.child_token();
     let deadline = tool.deadline();
-    let cx = ToolContext { caller, session, cancel: call.clone() };
+    let cx = ToolContext {
+        caller,
+        session: about.session,
+        folders: about.folders,
+        cancel: call.clone(),
+    };
     let mut body = tokio::spawn(async move { tool.run(arguments, cx).await });
     let (finished, stopped) = tokio::select! {
         finished = &mut body => (Some(finished), None),

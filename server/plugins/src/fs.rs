@@ -24,6 +24,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+mod others;
+
+use others::{Others, Placed};
+
 pub(crate) const PLUGIN: Plugin = Plugin {
     inject: &["host"],
     provides: &["fs", "search"],
@@ -62,11 +66,14 @@ fn start(
         let host = context.get(&HOST)?;
         options.names = Arc::clone(&host.workspace_names);
         options.overlay = Some(Arc::new(Unsaved(Arc::clone(&host.buffers))));
-        let folder = Folder::open(&host.workspace, options)
+        let folder = Folder::open(&host.workspace, options.clone())
             .map_err(|failure| StartError::Failed(failure.to_string()))?;
+        let open = Arc::clone(&host.open_folders);
+        let options = Options { names: Arc::default(), ..options };
         let confined = Arc::new(Confined {
             folder: Arc::new(folder),
-            has_told: Arc::new(AtomicBool::new(false)),
+            others: Others { options, open, folders: Arc::default(), seen: Arc::default() },
+            has_told: Arc::default(),
         });
         context.provide(&FS, Arc::clone(&confined) as Arc<dyn FileSystem>)?;
         context.provide(&SEARCH, confined as Arc<dyn Search>)
@@ -87,28 +94,42 @@ impl Overlay for Unsaved {
     }
 }
 
-/// The folder and nothing else.
+/// The folder, those that are named beside it, and nothing else.
+#[derive(Clone)]
 struct Confined {
     folder: Arc<Folder>,
+    others: Others,
     /// It was said why searches are slower than they could be.
     has_told: Arc<AtomicBool>,
 }
 
 impl Confined {
+    fn with(mut self, folders: &Arc<[PathBuf]>) -> Option<Self> {
+        self.others.folders = Arc::clone(folders);
+        (!folders.is_empty()).then_some(self)
+    }
+
     /// Runs file work on a thread that may block. It stops soon after `cancel`, or when the future is
     /// dropped.
-    fn run<T: Send + 'static>(
+    fn run<T: Placed + Send + 'static>(
         &self,
+        path: Option<String>,
         cancel: CancellationToken,
         work: impl FnOnce(&Folder, &Stop) -> Result<T, Failure> + Send + 'static,
     ) -> BoxFuture<'static, Result<T, ToolFailure>> {
-        let (folder, has_told) = (Arc::clone(&self.folder), Arc::clone(&self.has_told));
+        let (own, others) = (Arc::clone(&self.folder), self.others.clone());
+        let has_told = Arc::clone(&self.has_told);
         Box::pin(async move {
             let stop = Stop::new(Some(PATIENCE));
             let _stopped_when_dropped = StopOnDrop(stop.clone());
             let stopping = stop.clone();
             let mut working = tokio::task::spawn_blocking(move || {
-                let done = work(&folder, &stop);
+                let other = path.and_then(|path| others.holding(&own, &path));
+                let folder = other.as_ref().unwrap_or(&own);
+                let mut done = work(folder, &stop);
+                if let (Some(other), Ok(value)) = (&other, &mut done) {
+                    value.put_below(&other.root().to_string_lossy());
+                }
                 if let Some(trouble) = folder.list_trouble()
                     && !has_told.swap(true, Ordering::Relaxed)
                 {
@@ -153,12 +174,18 @@ fn answer<T>(answer: dsh_workspace::Answer<T>) -> Answer<T> {
 }
 
 impl FileSystem for Confined {
+    fn beside(&self, folders: &Arc<[PathBuf]>) -> Option<Arc<dyn FileSystem>> {
+        Some(Arc::new(self.clone().with(folders)?))
+    }
+
     fn read(
         &self,
         arguments: ReadArguments,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Result<Answer<ReadValue>, ToolFailure>> {
-        self.run(cancel, move |folder, stop| folder.read(&arguments, stop).map(answer))
+        self.run(Some(arguments.file_path.clone()), cancel, move |folder, stop| {
+            folder.read(&arguments, stop).map(answer)
+        })
     }
 
     fn text(
@@ -166,7 +193,7 @@ impl FileSystem for Confined {
         path: String,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Result<FileText, ToolFailure>> {
-        self.run(cancel, move |folder, stop| {
+        self.run(Some(path.clone()), cancel, move |folder, stop| {
             let Text { path, text, complete, .. } = folder.text(&path, stop)?;
             Ok(FileText { path, text, is_complete: complete })
         })
@@ -174,12 +201,18 @@ impl FileSystem for Confined {
 }
 
 impl Search for Confined {
+    fn beside(&self, folders: &Arc<[PathBuf]>) -> Option<Arc<dyn Search>> {
+        Some(Arc::new(self.clone().with(folders)?))
+    }
+
     fn grep(
         &self,
         arguments: GrepArguments,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Result<Answer<GrepValue>, ToolFailure>> {
-        self.run(cancel, move |folder, stop| folder.grep(&arguments, stop).map(answer))
+        self.run(arguments.path.clone(), cancel, move |folder, stop| {
+            folder.grep(&arguments, stop).map(answer)
+        })
     }
 
     fn glob(
@@ -187,7 +220,8 @@ impl Search for Confined {
         arguments: GlobArguments,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Result<Answer<GlobValue>, ToolFailure>> {
-        self.run(cancel, move |folder, stop| folder.glob(&arguments, stop).map(answer))
+        let path = arguments.path.clone().or_else(|| Some(arguments.pattern.clone()));
+        self.run(path, cancel, move |folder, stop| folder.glob(&arguments, stop).map(answer))
     }
 
     fn scan(
@@ -195,7 +229,7 @@ impl Search for Confined {
         visit: Visit,
         cancel: CancellationToken,
     ) -> BoxFuture<'static, Result<(), ToolFailure>> {
-        self.run(cancel, move |folder, stop| {
+        self.run(None, cancel, move |folder, stop| {
             folder.scan(stop, |path, text| visit(path, text)).map(|_summary| ())
         })
     }

@@ -37,6 +37,7 @@ pub(crate) fn host(variables: &[(&str, &str)]) -> Host {
         home: PathBuf::from("/nowhere/home"),
         workspace: PathBuf::from("/nowhere/work"),
         workspace_names: Arc::default(),
+        open_folders: Arc::default(),
         workspace_uri: "file:///nowhere/work".to_owned(),
         forced_model: None,
         environment_model: None,

@@ -45,7 +45,8 @@ impl TypedTool for Glob {
         input: GlobArguments,
         cx: ToolContext,
     ) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        let searching = self.search.glob(input, cx.cancel);
+        let beside = self.search.beside(&cx.folders);
+        let searching = beside.as_ref().unwrap_or(&self.search).glob(input, cx.cancel);
         Box::pin(async move { Ok(output(searching.await?)) })
     }
 }

@@ -52,7 +52,10 @@ impl TypedTool for Read {
             Some(spill) if input.file_path.starts_with(PREFIX) => {
                 spill.read(cx.session, input, cx.cancel)
             }
-            Some(_) | None => self.fs.read(input, cx.cancel),
+            Some(_) | None => {
+                let beside = self.fs.beside(&cx.folders);
+                beside.as_ref().unwrap_or(&self.fs).read(input, cx.cancel)
+            }
         };
         Box::pin(async move { Ok(output(reading.await?)) })
     }

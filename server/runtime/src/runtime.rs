@@ -83,6 +83,8 @@ pub struct Runtime {
     buffers: Arc<OpenBuffers>,
     /// Fires when a folder was used for the first time.
     in_use: CancellationToken,
+    /// The folders that clients have named, for the plugins.
+    open: Arc<RwLock<Vec<PathBuf>>>,
     state: Mutex<State>,
 }
 
@@ -157,6 +159,7 @@ impl Runtime {
             notices: Notices::default(),
             buffers: Arc::default(),
             in_use: CancellationToken::new(),
+            open: Arc::default(),
             state: Mutex::default(),
         }
     }
@@ -213,6 +216,7 @@ impl Runtime {
         let closed = {
             let mut state = self.lock();
             state.named.retain(|named| *named != path);
+            self.tell_open(&state);
             let canonical = std::fs::canonicalize(&path).unwrap_or(path);
             let still_open = state
                 .named
@@ -237,6 +241,7 @@ impl Runtime {
         let mut state = self.lock();
         if !state.named.contains(&path) {
             state.named.push(path);
+            self.tell_open(&state);
         }
         Ok(())
     }
@@ -483,6 +488,7 @@ impl Runtime {
             environment: self.configuration.variables(),
             workspace: path.to_owned(),
             workspace_names: Arc::new(RwLock::new(self.names_of(path))),
+            open_folders: Arc::clone(&self.open),
             workspace_uri: folder_uri(path),
             forced_model: self.config.forced_model.clone(),
             environment_model: self.config.environment_model.clone(),
@@ -491,6 +497,10 @@ impl Runtime {
             observer: Arc::new(self.notices.clone()),
             buffers: Arc::clone(&self.buffers) as Arc<dyn Buffers>,
         }
+    }
+
+    fn tell_open(&self, state: &State) {
+        self.open.write().unwrap_or_else(PoisonError::into_inner).clone_from(&state.named);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -97,6 +97,8 @@ impl InProcess {
         header.origin = Some(SessionOrigin::Subagent);
         header.seed_length = (!seed.is_empty()).then_some(seed.len() as u64);
         header.delegation_depth = Some(inherited.depth);
+        let of_parent = parent.log().header();
+        header.additional_workspaces.clone_from(&of_parent.additional_workspaces);
         let first = first_events(provider, &request, &inherited);
         let setup = setup(&request, &inherited)?;
         let agent = self.agents.create_child(header, seed, first, setup).await?;
@@ -229,6 +231,7 @@ fn setup(request: &StartRequest, inherited: &Inherited) -> Result<Setup, StartEr
         persona: request.persona.clone(),
         sections,
         max_tokens: inherited.max_tokens,
+        folders: Arc::default(),
     })
 }
 

@@ -67,7 +67,7 @@ fn tools() -> (Tools, Registration) {
 
 async fn outcome(how: &str, cancel: &CancellationToken) -> (String, Option<ToolErrorCode>) {
     let (tools, _kept) = tools();
-    let outcome = tools.call(None, "odd", json!({ "do": how }), cancel).await;
+    let outcome = tools.call(About::default(), "odd", json!({ "do": how }), cancel).await;
     assert_eq!(outcome.is_error, outcome.value.is_none());
     (visible_text(&outcome.content), outcome.error.map(|error| error.code))
 }
@@ -104,14 +104,14 @@ async fn a_cancelled_call_says_whether_it_had_begun() {
 async fn unknown_tools_and_arguments_that_are_no_object_are_refused() {
     let (tools, _kept) = tools();
     let never = CancellationToken::new();
-    let unknown = tools.call(None, "nobody", json!({}), &never).await;
+    let unknown = tools.call(About::default(), "nobody", json!({}), &never).await;
     assert_eq!(unknown.error.map(|error| error.code), Some(ToolErrorCode::UnknownTool));
     assert!(visible_text(&unknown.content).contains("`odd`"));
     for arguments in [json!("text"), json!([1]), json!(7)] {
-        let refused = tools.call(None, "odd", arguments, &never).await;
+        let refused = tools.call(About::default(), "odd", arguments, &never).await;
         assert_eq!(refused.error.map(|error| error.code), Some(ToolErrorCode::InvalidArgs));
     }
-    assert!(!tools.call(None, "odd", Value::Null, &never).await.is_error);
+    assert!(!tools.call(About::default(), "odd", Value::Null, &never).await.is_error);
 }
 
 #[test]

@@ -117,7 +117,7 @@ impl Bench {
         let at = At { session_id: self.agent.id().clone(), turn: 1, step: 1 };
         let caller = Some(Caller { at, call_id: "c1".into() });
         Deliberate::new(Arc::clone(&self.rounds))
-            .run(arguments, ToolContext { caller, session: None, cancel })
+            .run(arguments, ToolContext { caller, session: None, folders: Arc::default(), cancel })
             .await
     }
 

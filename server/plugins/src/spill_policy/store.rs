@@ -109,7 +109,11 @@ impl State {
     /// The session's folder, made when there is none; the session counts as the last one that stored.
     fn session_folder(&mut self, session: &SessionId) -> io::Result<PathBuf> {
         if self.folder.is_none() {
-            self.folder = Some(tempfile::Builder::new().prefix("dsh-spill-").tempdir()?);
+            let mut builder = tempfile::Builder::new();
+            builder.prefix("dsh-spill-");
+            #[cfg(unix)]
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+            self.folder = Some(builder.tempdir()?);
         }
         let path = self.path(session).ok_or(io::ErrorKind::NotFound)?;
         let mut builder = DirBuilder::new();

@@ -84,10 +84,6 @@ async fn repaired(cx: &Cx, id: &SessionId) -> Result<Agent, RpcError> {
 }
 
 pub(crate) async fn new(cx: &Cx, params: SessionNewParams) -> Result<SessionNewResult, RpcError> {
-    if params.additional_workspaces.is_some_and(|folders| !folders.is_empty()) {
-        return Err(RpcError::domain(ErrorKind::Unsupported, "a session works in one folder")
-            .with_hint("leave `additionalWorkspaces` out"));
-    }
     if let Some(id) = &params.session_id
         && !id.is_choosable()
     {
@@ -98,13 +94,22 @@ pub(crate) async fn new(cx: &Cx, params: SessionNewParams) -> Result<SessionNewR
         .workspace(params.workspace.as_deref())
         .await
         .map_err(|error| errors::workspace(&error))?;
+    let mut folders: Vec<String> = Vec::new();
+    for name in params.additional_workspaces.into_iter().flatten() {
+        let further = runtime.workspace(Some(&name)).await;
+        let further = further.map_err(|error| errors::workspace(&error))?;
+        let path = further.path().to_string_lossy().into_owned();
+        if further.path() != workspace.path() && !folders.contains(&path) {
+            folders.push(path);
+        }
+    }
     let model = match params.model {
         Some(choice) => Some(model(&workspace, choice).await?),
         None => None,
     };
     let title = params.title.filter(|title| !title.trim().is_empty());
     let title = title.map(|title| on_one_line(&title)).transpose()?;
-    let session = NewSession { id: params.session_id, title, model };
+    let session = NewSession { id: params.session_id, title, model, folders };
     let agents = workspace.agents().await.map_err(|error| errors::mount(&error))?;
     let agent = agents.create(session).await.map_err(|error| errors::open(&error))?;
     runtime.remember(agent.id().clone(), &workspace);

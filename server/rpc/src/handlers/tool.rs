@@ -5,6 +5,8 @@ use std::sync::Arc;
 use dsh_protocol::error::RpcError;
 use dsh_protocol::ids::SessionId;
 use dsh_protocol::params::tool::{ToolCallParams, ToolCallResult, ToolListParams, ToolListResult};
+use dsh_runtime::agent::setup::Setup;
+use dsh_runtime::agent::tools::About;
 use dsh_runtime::workspace::Workspace;
 use tokio_util::sync::CancellationToken;
 
@@ -23,7 +25,13 @@ pub(crate) async fn call(cx: &Cx, params: ToolCallParams) -> Result<ToolCallResu
     let cancel = CancellationToken::new();
     let _cancelled_when_dropped = cancel.clone().drop_guard();
     let tools = workspace.tools().await.map_err(|error| errors::mount(&error))?;
-    let outcome = tools.call(params.session_id, &params.name, params.arguments, &cancel).await;
+    let mut about = About { session: params.session_id, ..About::default() };
+    if let Some(id) = &about.session {
+        let session = cx.server.runtime.session(id).await;
+        let (_, agent) = session.map_err(|error| errors::session(&error))?;
+        about.folders = Setup::folders(agent.log());
+    }
+    let outcome = tools.call(about, &params.name, params.arguments, &cancel).await;
     Ok(ToolCallResult {
         content: outcome.content,
         is_error: outcome.is_error,

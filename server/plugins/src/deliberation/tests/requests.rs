@@ -111,7 +111,12 @@ async fn d25_a_refused_call_starts_nothing_and_logs_nothing() {
         assert_eq!(failure.code, dsh_protocol::workspace::ToolErrorCode::InvalidArgs);
     }
     let tool = Deliberate::new(Arc::clone(&bench.rounds));
-    let cx = ToolContext { caller: None, session: None, cancel: CancellationToken::new() };
+    let cx = ToolContext {
+        caller: None,
+        session: None,
+        folders: Arc::default(),
+        cancel: CancellationToken::new(),
+    };
     let failure = tool.run(alternatives(&["a"]), cx).await.unwrap_err();
     assert_eq!(failure.message, "deliberate requires a calling Agent");
     assert!(fresh.requests().is_empty() && bench.logged().is_empty());
