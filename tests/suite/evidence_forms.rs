@@ -71,6 +71,8 @@ fn check(cases: &[(&str, &str)]) {
 fn what_holds_is_counted_in_every_spelling() {
     check(&[
         ("See `docs/my notes.md:3` and [them](docs/my%20notes.md#L1).", "2"),
+        ("See [my notes.md](docs/my%20notes.md#L1) or \"docs/my notes.md:3\".", "2"),
+        ("See @src/retry.rs:9.", "1"),
         ("See `src/retry.rs:9`.", "1"),
         ("See src/retry.rs:9-12, and src/retry.rs:14.", "2"),
         ("See **src/retry.rs:9**.", "1"),
@@ -140,6 +142,10 @@ fn what_does_not_hold_is_told_in_every_spelling() {
         ("See `src/retry.rs:900`.", "1; line-out-of-range 900"),
         ("See `docs/my notes.md:9`.", "1; line-out-of-range 9"),
         (
+            "In \"docs/my notes.md:9\" and @src/retry.rs:900.",
+            "2; line-out-of-range 9; line-out-of-range 900",
+        ),
+        (
             "See [them](docs/my%20notes.md#L9) or [them](<docs/your notes.md#L1>).",
             "2; line-out-of-range 9; missing-file 1",
         ),
@@ -190,6 +196,12 @@ fn what_is_no_claim_is_left_alone() {
         "Use `path/to/file.rs:10`, `<path>:12`, `{file}:{line}`, `src/*.rs`, `file.ext:3` or `foo.rs:1`.",
         "The output goes to `target/debug/parcel` and `dist/index.js`.",
         "Run `cargo test --test all src/gone.rs:3` and `docs/our notes.md:3`.",
+        "I looked for `setup.py` and `requirements.txt` and found neither.",
+        "Neither `Cargo.toml` nor `src/lib.rs` exists.",
+        "You should add tests, e.g. in `tests/server_test.rs`.",
+        "It resolves `./client` to `client.ts`, `client.tsx` or `client/index.ts`.",
+        "It is `library/std/src/process.rs` of the Rust standard library.",
+        "Next.js:14.2 and Vue.js:3; node.js:18 is needed, `Node.js:20` is better.",
         "Mail user@host.md:22, or scp me@box.sh:22.",
         "Set `RUST_LOG=debug,hyper:1`, `key: 10`, `a:1` and `sha256:12`.",
         "`/usr/include/stdio.h:20`, `~/.cargo/config.toml`, `$HOME/.bashrc:3` and `C:\\x\\y.rs:3` are elsewhere.",

@@ -142,7 +142,13 @@ fn surroundings<'t>(paragraph: &'t str, item: &Item) -> (&'t str, &'t str) {
         end -= 1;
     }
     let before = &paragraph[start..item.range.start];
-    let before = before.rfind(". ").map_or(before, |at| &before[at + 2..]);
+    let ends = |(at, _): &(usize, &str)| {
+        !before[..*at].ends_with("e.g") && !before[..*at].ends_with("i.e")
+    };
+    let before = match before.rmatch_indices(". ").find(ends) {
+        Some((at, _)) => &before[at + 2..],
+        None => before,
+    };
     let after = &paragraph[item.range.end..end];
     (before, after.find(". ").map_or(after, |at| &after[..at]))
 }
@@ -150,11 +156,19 @@ fn surroundings<'t>(paragraph: &'t str, item: &Item) -> (&'t str, &'t str) {
 /// The places, quotes and identifiers of a paragraph in their order.
 fn items(paragraph: &str) -> Vec<Item> {
     let mut items = Vec::new();
+    // Where the last place between quotation marks ends: the words in it are its own.
+    let mut quoted = 0;
     for piece in pieces(paragraph) {
         match piece.kind {
             PieceKind::Code => of_code(paragraph, &piece, &mut items),
             PieceKind::Target => of_target(&piece, &mut items),
+            PieceKind::Word if piece.range.start < quoted => {}
             PieceKind::Quoted => {
+                if let Some(place) = place_with_blanks(piece.text) {
+                    quoted = piece.range.end;
+                    items.push(item_of_place(place, piece.range, None));
+                    continue;
+                }
                 let kind = ItemKind::Quotation(piece.text.to_owned());
                 items.push(Item { kind, range: piece.range });
             }
@@ -222,6 +236,9 @@ fn of_target(piece: &Piece<'_>, items: &mut Vec<Item>) {
     };
     let place = place(meant).or_else(|| place_with_blanks(meant));
     if let Some(mut place) = place {
+        // Of a name with blanks the last word stands in the link's text like a name of its own.
+        let is_part = |item: &mut Item| matches!(&item.kind, ItemKind::Place { path, .. } if place.path.ends_with(&format!(" {path}")));
+        let _ = items.pop_if(is_part);
         // The target of a link is a path even where its name says little.
         place.is_sure |= place.path.contains('.') && !place.path.contains("path/to");
         let (path, lines, is_sure) = (place.path, place.lines, place.is_sure);

@@ -44,8 +44,11 @@ pub(super) fn place(token: &str) -> Option<Place<'_>> {
     let path = path.replace('\\', "/");
     let path = path.strip_prefix("./").unwrap_or(&path);
     let (path, is_elided) = behind_ellipsis(path);
+    // As people mention a file to an agent; packages begin with it, too.
+    let mentioned = path.strip_prefix('@').filter(|rest| rest.contains('/'));
+    let path = mentioned.unwrap_or(path);
     let sureness = judge(path, &lines)?;
-    let is_sure = sureness && !is_elided;
+    let is_sure = sureness && !is_elided && mentioned.is_none();
     Some(Place { path: path.to_owned(), lines, is_sure, rest })
 }
 
@@ -261,7 +264,9 @@ fn judge(path: &str, lines: &[Lines]) -> Option<bool> {
             lines.iter().all(|lines| lines.first == lines.last && PORTS.contains(&lines.first));
         let is_domain = ["rs", "sh", "md", "pl", "cc", "py", "ml", "so", "in", "ps", "mm", "pm"]
             .contains(&extension);
-        return Some(!(is_port && is_domain));
+        // `Node.js:20` has a version.
+        let is_product = extension == "js" && words::is_object(stem);
+        return Some(!(is_port && is_domain || is_product));
     }
     Some(!words::is_ambiguous(extension) && !words::is_object(stem))
 }

@@ -61,13 +61,14 @@ const ABSENCES: &str = "\
     create creating add adding new no without missing lacks would could should e.g example like if \
     suggest propose rename renamed generate generates generated writes write output outputs save saves \
     removed deleted not never isn't doesn't don't introduce put into called want need expects looks any \
-    optional optionally creates produces formerly was were instead hypothetical";
+    optional optionally creates produces formerly was were instead hypothetical neither nor resolves \
+    resolve candidates";
 
 /// What follows a file that is not there.
 const GONE: &str = "\
     does not exist | doesn't exist | do not exist | don't exist | is missing | was not found | were not \
     found | not found | no longer exist | isn't there | is absent | is not present | was removed | was \
-    deleted | could not be found | cannot be found | isn't present | doesn\u{2019}t exist | not exist";
+    deleted | found neither | neither exists | neither is there | standard library | could not be found | cannot be found | isn't present | doesn\u{2019}t exist | not exist";
 
 /// First words of lines that declare something, in the languages that people write.
 const DECLARATIONS: &str = "\
