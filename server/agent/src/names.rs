@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use dsh_kernel::Missing;
+use dsh_kernel::config::KeyPath;
 use dsh_llm::models::Models;
 
 use crate::subagents::Subagents;
@@ -11,6 +12,12 @@ use crate::tools::Tools;
 
 /// The most names that a message lists.
 const LISTED: usize = 7;
+
+/// Whether every provider of models takes this for the name of a tool.
+pub fn is_tool_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+}
 
 /// Those who have names.
 pub struct Names {
@@ -38,7 +45,7 @@ impl Names {
                 "`{key}` names `{name}`, whose agents see nothing of the turn that they are to review; name one of a \
                  row `mid-fork-provider`"
             );
-            Some(Missing { name: name.to_owned(), text })
+            Some(Missing { at: KeyPath::from(key), name: name.to_owned(), text })
         })
     }
 
@@ -70,5 +77,5 @@ fn lacking(key: &str, name: &str, what: &str, known: &[String]) -> Option<Missin
         format!("there are {}", listed.join(", "))
     };
     let text = format!("`{key}` names `{name}`, and no row has a {what} of that name; {there}");
-    Some(Missing { name: name.to_owned(), text })
+    Some(Missing { at: KeyPath::from(key), name: name.to_owned(), text })
 }

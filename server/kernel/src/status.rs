@@ -1,5 +1,6 @@
 //! Where rows stand, for whoever asks.
 
+use crate::config::KeyPath;
 use std::fmt;
 
 /// Where a row's plugin stands.
@@ -56,6 +57,8 @@ pub struct PluginStatus {
 /// A name in a plugin's configuration that nobody has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
+    /// Where in the configuration it stands.
+    pub at: KeyPath,
     /// The name.
     pub name: String,
     /// What that means, for people.

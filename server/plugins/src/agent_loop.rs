@@ -45,6 +45,7 @@ impl Default for Config {
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct BudgetsConfig {
     /// Model requests; 200 unless said.
+    #[schemars(range(min = 1))]
     steps: Option<u64>,
     /// Time in minutes; 60 unless said.
     minutes: Option<u64>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dsh_agent::background::{BACKGROUND, Background, Given};
-use dsh_agent::names::Names;
+use dsh_agent::names::{Names, is_tool_name};
 use dsh_agent::subagents::error::StartError as Refused;
 use dsh_agent::subagents::provider::Capability;
 use dsh_agent::subagents::request::{Route, StartRequest};
@@ -100,16 +100,20 @@ impl From<BackgroundMode> for SubagentMode {
 struct AgentOptions {
     provider: Option<String>,
     model: Option<String>,
+    #[schemars(range(min = 1))]
     max_tokens: Option<u64>,
 }
 
 fn problems(config: &Value) -> Vec<ConfigProblem> {
-    let empty = |key: &str| config[key].as_str().is_some_and(|text| text.trim().is_empty());
-    ["provider", "toolName"]
-        .into_iter()
-        .filter(|key| empty(key))
-        .map(|key| ConfigProblem::new(key, "must be non-empty"))
-        .collect()
+    let text = |key: &str| config[key].as_str();
+    let mut problems = Vec::new();
+    if text("provider").is_some_and(|provider| provider.trim().is_empty()) {
+        problems.push(ConfigProblem::new("provider", "must be non-empty"));
+    }
+    if text("toolName").is_some_and(|name| !is_tool_name(name)) {
+        problems.push(ConfigProblem::new("toolName", "must be 1 to 64 of A-Z a-z 0-9 _ -"));
+    }
+    problems
 }
 
 fn start(context: Context, config: Value) -> BoxFuture<'static, Result<(), StartError>> {

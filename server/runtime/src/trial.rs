@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dsh_config::problem::{self, Problem, ProblemKind};
-use dsh_kernel::{Kernel, PluginState, PluginStatus};
+use dsh_kernel::{Kernel, Missing, PluginState, PluginStatus};
 use dsh_plugins::PLUGINS;
 
 use crate::configuration::Composition;
@@ -26,8 +26,10 @@ impl Runtime {
         let host = Arc::new(self.host(folder));
         let kernel = Kernel::mount(rows, PLUGINS, &dsh_agent::host::HOST, host).await;
         let plugins = kernel.plugins();
-        for (row, text) in missing(&plugins) {
-            problems.push(of_row(composition, row, text.to_owned()).warning());
+        for (id, missing) in missing(&plugins) {
+            let place = composition.composed().row(id).map(|row| row.place_of(&missing.at));
+            let of = |place| Problem::at(ProblemKind::Config, place, missing.text.clone());
+            problems.extend(place.map(|place| of(place).key(id).warning()));
         }
         for status in plugins {
             let (message, is_error) = match status.state {
@@ -51,7 +53,7 @@ impl Runtime {
 
 /// What active rows name and nobody has, with the row's id. A tool whose own row does not run, and a provider of
 /// subagents whose row cannot, are left out: what is wrong there is told of that row.
-pub fn missing(plugins: &[PluginStatus]) -> Vec<(&str, &str)> {
+pub fn missing(plugins: &[PluginStatus]) -> Vec<(&str, &Missing)> {
     let is_of = |plugin: &PluginStatus, kind: &str, name: &str| {
         let own = plugin.name.strip_prefix(kind).and_then(|rest| rest.strip_prefix('-'));
         own.is_some_and(|own| own == name.replace('_', "-"))
@@ -73,8 +75,7 @@ pub fn missing(plugins: &[PluginStatus]) -> Vec<(&str, &str)> {
         missing.iter().map(|missing| (id.as_str(), missing))
     };
     let all = plugins.iter().flat_map(of);
-    let untold = all.filter(|(_, missing)| !is_told(&missing.name));
-    untold.map(|(row, missing)| (row, missing.text.as_str())).collect()
+    all.filter(|(_, missing)| !is_told(&missing.name)).collect()
 }
 
 /// What is wrong with a row, at the place that decided on it last.

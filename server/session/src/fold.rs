@@ -230,6 +230,14 @@ impl Fold {
         self.model.clone().or_else(last_request)
     }
 
+    fn end_turn(&mut self, reason: &TurnEnd) {
+        self.open_turn = None;
+        if let Some(record) = self.turns.last_mut() {
+            record.end = Some(reason.clone());
+            record.left_children = !self.activations.open().is_empty();
+        }
+    }
+
     fn apply(&mut self, event: &Event) {
         self.next_seq = event.seq + 1;
         self.updated_at = Some(event.time);
@@ -246,13 +254,7 @@ impl Fold {
                     rounds: Rounds::default(),
                 });
             }
-            EventData::TurnEnd(end) => {
-                self.open_turn = None;
-                if let Some(record) = self.turns.last_mut() {
-                    record.end = Some(end.reason.clone());
-                    record.left_children = !self.activations.open().is_empty();
-                }
-            }
+            EventData::TurnEnd(end) => self.end_turn(&end.reason),
             EventData::StepStart(step) => {
                 if let Some(turn) = &mut self.open_turn {
                     turn.step = Some(step.step);

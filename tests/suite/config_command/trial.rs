@@ -77,13 +77,13 @@ fn names_that_nobody_has_are_warnings() {
          capabilityProfiles: [{name: own, description: d, allow: [nosuchtool, read]}]\n\
          - id: tool-subagent\n  merge: {provider: zzz, toolFilter: {deny: [bash]}}\n",
         &expect![[r#"
-            ROOT/home/cordis.patch.yml:3:5: warning: tool-deliberation: `autoReview.provider` names `nosuch`, and no row has a provider of subagents of that name; there are fork, mid-fork-current-turn, mid-fork-step-1, mid-fork-step-2, mid-fork-step-3, mid-fork-step-4, mid-fork-step-5, …
-            ROOT/home/cordis.patch.yml:3:5: warning: tool-deliberation: `capabilityProfiles[0].allow` names `nosuchtool`, and no row has a tool of that name; there are glob, grep, interrupt_agent, list_agents, read, send_message, subagent_fork
-            ROOT/home/cordis.patch.yml:3:5: warning: tool-deliberation: `freshProvider` names `zzz`, and no row has a provider of subagents of that name; there are fork, mid-fork-current-turn, mid-fork-step-1, mid-fork-step-2, mid-fork-step-3, mid-fork-step-4, mid-fork-step-5, …
-            ROOT/home/cordis.patch.yml:3:5: warning: tool-deliberation: `midForkProvider with maxRecentSteps` names `mid-fork-step-9`, and no row has a provider of subagents of that name; there are fork, mid-fork-current-turn, mid-fork-step-1, mid-fork-step-2, mid-fork-step-3, mid-fork-step-4, mid-fork-step-5, …
-            ROOT/home/cordis.patch.yml:3:5: warning: tool-deliberation: `routes[0].provider` names `nowhere`, and no row has a provider of models of that name; there are deepseek, local, offline, openai, replay
-            ROOT/home/cordis.patch.yml:9:10: warning: tool-subagent: `provider` names `zzz`, and no row has a provider of subagents of that name; there are fork, mid-fork-current-turn, mid-fork-step-1, mid-fork-step-2, mid-fork-step-3, mid-fork-step-4, mid-fork-step-5, …
-            ROOT/home/cordis.patch.yml:9:10: warning: tool-subagent: `toolFilter.deny` names `bash`, and no row has a tool of that name; there are glob, grep, interrupt_agent, list_agents, read, send_message, subagent_fork
+            ROOT/home/cordis.patch.yml:3:20: warning: tool-deliberation: `freshProvider` names `zzz`, and no row has a provider of subagents of that name; there are fork, mid-fork-current-turn, mid-fork-step-1, mid-fork-step-2, mid-fork-step-3, mid-fork-step-4, mid-fork-step-5, …
+            ROOT/home/cordis.patch.yml:4:21: warning: tool-deliberation: `maxRecentSteps` names `mid-fork-step-9`, and no row has a provider of subagents of that name; there are fork, mid-fork-current-turn, mid-fork-step-1, mid-fork-step-2, mid-fork-step-3, mid-fork-step-4, mid-fork-step-5, …
+            ROOT/home/cordis.patch.yml:5:43: warning: tool-deliberation: `autoReview.provider` names `nosuch`, and no row has a provider of subagents of that name; there are fork, mid-fork-current-turn, mid-fork-step-1, mid-fork-step-2, mid-fork-step-3, mid-fork-step-4, mid-fork-step-5, …
+            ROOT/home/cordis.patch.yml:6:54: warning: tool-deliberation: `routes[0].provider` names `nowhere`, and no row has a provider of models of that name; there are deepseek, local, offline, openai, replay
+            ROOT/home/cordis.patch.yml:7:61: warning: tool-deliberation: `capabilityProfiles[0].allow` names `nosuchtool`, and no row has a tool of that name; there are glob, grep, interrupt_agent, list_agents, read, send_message, subagent_fork
+            ROOT/home/cordis.patch.yml:9:21: warning: tool-subagent: `provider` names `zzz`, and no row has a provider of subagents of that name; there are fork, mid-fork-current-turn, mid-fork-step-1, mid-fork-step-2, mid-fork-step-3, mid-fork-step-4, mid-fork-step-5, …
+            ROOT/home/cordis.patch.yml:9:45: warning: tool-subagent: `toolFilter.deny` names `bash`, and no row has a tool of that name; there are glob, grep, interrupt_agent, list_agents, read, send_message, subagent_fork
             0 errors, 7 warnings"#]],
     );
     check(
@@ -92,7 +92,22 @@ fn names_that_nobody_has_are_warnings() {
          routes: [{name: other, description: d}]\n    \
          capabilityProfiles: [{name: own, description: d, allow: [read]}]\n",
         &expect![[r#"
-            ROOT/home/cordis.patch.yml:3:5: warning: tool-deliberation: `autoReview.provider` names `fork`, whose agents see nothing of the turn that they are to review; name one of a row `mid-fork-provider`
+            ROOT/home/cordis.patch.yml:3:43: warning: tool-deliberation: `autoReview.provider` names `fork`, whose agents see nothing of the turn that they are to review; name one of a row `mid-fork-provider`
             0 errors, 1 warning"#]],
     );
+}
+
+#[test]
+fn what_no_model_would_take_is_an_error() {
+    check(
+        "- id: tool-subagent\n  merge: {agentOptions: {maxTokens: 0}}\n\
+         - id: agent-loop\n  merge: {budgets: {steps: 0}}\n",
+        &expect![[r#"
+            ROOT/home/cordis.patch.yml:2:37: error: tool-subagent.agentOptions.maxTokens: must be at least 1
+            ROOT/home/cordis.patch.yml:4:28: error: agent-loop.budgets.steps: must be at least 1
+            2 errors, 0 warnings"#]],
+    );
+    check("- id: tool-subagent\n  merge: {toolName: sub agent}\n", &expect![[r#"
+        ROOT/home/cordis.patch.yml:2:21: error: tool-subagent.toolName: must be 1 to 64 of A-Z a-z 0-9 _ -
+        1 error, 0 warnings"#]]);
 }

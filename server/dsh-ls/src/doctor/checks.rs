@@ -223,7 +223,7 @@ fn plugins(mounted: &Mounted) -> Check {
         return Check::of("plugins", Err(text)).with(down);
     }
     let missing = missing(&mounted.active).into_iter();
-    let missing: Vec<String> = missing.map(|(row, text)| format!("{row}: {text}")).collect();
+    let missing: Vec<String> = missing.map(|(row, it)| format!("{row}: {}", it.text)).collect();
     if missing.is_empty() {
         return Check::of("plugins", Ok(format!("{active} active, none failed, none waits")));
     }

@@ -82,7 +82,7 @@ pub(super) struct CapabilityProfile {
     pub(super) name: String,
     /// What it allows, for the model.
     pub(super) description: String,
-    /// Only these tools; an empty list: none. Absent: all of them.
+    /// Only these tools; an empty list: none. Absent: all but those of `deny`. One of both must be there.
     #[serde(default)]
     pub(super) allow: Option<Vec<String>>,
     /// Not these tools.

@@ -1,6 +1,7 @@
 //! Everything that is wrong with a configuration, in the order in which the founding plugin looks: its first
 //! refusal is the first problem.
 
+use dsh_agent::names::is_tool_name;
 use dsh_kernel::config::{ConfigProblem, ConfigSpec, KeyPath};
 use serde_json::{Map, Value};
 
@@ -274,10 +275,4 @@ fn is_kebab_case(name: &str) -> bool {
         && name
             .bytes()
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-}
-
-/// What providers of models take for the name of a tool.
-fn is_tool_name(name: &str) -> bool {
-    (1..=64).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }

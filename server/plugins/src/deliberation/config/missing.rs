@@ -11,9 +11,11 @@ impl Config {
         let mut missing = Vec::new();
         missing.extend(names.subagents("freshProvider", &self.fresh_provider));
         missing.extend(names.subagents("forkProvider", &self.fork_provider));
-        let mut family = (1..=self.max_recent_steps).map(|steps| self.mid_fork_name(steps));
-        let key = "midForkProvider with maxRecentSteps";
-        missing.extend(family.find_map(|name| names.subagents(key, &name)));
+        let mut family = 1..=self.max_recent_steps;
+        missing.extend(family.find_map(|steps| {
+            let key = if steps == 1 { "midForkProvider" } else { "maxRecentSteps" };
+            names.subagents(key, &self.mid_fork_name(steps))
+        }));
         if let Some(provider) = self.auto_review.provider.as_ref() {
             missing.extend(names.reviewers("autoReview.provider", provider));
         }
