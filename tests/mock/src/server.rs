@@ -174,14 +174,14 @@ impl Shared {
             let models = self.change(|state| state.models.clone());
             return models.unwrap_or_else(|| Answer::status(404));
         }
-        self.change(|state| state.requests.push(request.clone()));
-        if let Some(rules) = &self.rules
-            && let Err(problem) = rules.check(&request.body)
-        {
-            return strict::refusal(&problem);
-        }
+        let refused = self.rules.as_ref().and_then(|rules| rules.check(&request.body).err());
         let body = String::from_utf8_lossy(&request.body);
+        // In one step: whoever waits for a request may send the next one when it is there.
         let next = self.change(|state| {
+            state.requests.push(request.clone());
+            if let Some(problem) = &refused {
+                return Some(strict::refusal(problem));
+            }
             let at = state.answers_when.iter().position(|(text, _)| body.contains(text));
             let own = at.map(|at| state.answers_when.remove(at).1);
             own.or_else(|| state.answers.pop_front())

@@ -107,7 +107,10 @@ fn what_no_model_would_take_is_an_error() {
             ROOT/home/cordis.patch.yml:4:28: error: agent-loop.budgets.steps: must be at least 1
             2 errors, 0 warnings"#]],
     );
-    check("- id: tool-subagent\n  merge: {toolName: sub agent}\n", &expect![[r#"
+    check(
+        "- id: tool-subagent\n  merge: {toolName: sub agent}\n",
+        &expect![[r#"
         ROOT/home/cordis.patch.yml:2:21: error: tool-subagent.toolName: must be 1 to 64 of A-Z a-z 0-9 _ -
-        1 error, 0 warnings"#]]);
+        1 error, 0 warnings"#]],
+    );
 }
