@@ -92,6 +92,29 @@ fn a_session_is_shown_and_exported_without_a_change() {
 }
 
 #[test]
+fn of_a_damaged_session_what_stands_before_the_damage_is_shown() {
+    let world = World::new();
+    world.leave_damaged();
+    let mut client = world.play(Script::parse("say It is alpha.\nturn\nsay And beta."));
+    client.session("one");
+    client.complete("one", "What is it?");
+    client.complete("one", "What else?");
+    client.shut_down();
+    let log = std::fs::read_to_string(world.log("one")).unwrap();
+    let second = log.find("What else?").unwrap();
+    let start = log[..second].rfind('\n').unwrap() + 1;
+    let line = log[..start].lines().count() + 1;
+    let damaged = format!("{}{{broken\n{}", &log[..start], &log[start..]);
+    std::fs::write(world.log("one"), &damaged).unwrap();
+    let output = sessions(&world, &["show", "one"]);
+    let shown = text(&output, 1);
+    assert!(shown.contains("It is alpha.") && !shown.contains("And beta."), "{shown}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains(&format!("line {line}")) && said.contains("left as it is"), "{said}");
+    assert_eq!(std::fs::read_to_string(world.log("one")).unwrap(), damaged);
+}
+
+#[test]
 fn a_session_is_deleted_beside_a_server_which_notices() {
     let world = World::new();
     let client = server(&world);

@@ -271,6 +271,12 @@ pub fn read_file(path: &Path) -> Result<(FileHeader, Vec<Event>), StoreError> {
     read::events(&file).map_err(|error| error.in_file(path))
 }
 
+/// Reads the events of a log file that stand before the first line which cannot be read. Changes nothing. Blocks.
+pub fn sound_events(path: &Path) -> Result<Vec<Event>, StoreError> {
+    let file = reading().open(path).map_err(|error| storage("open", path, &error))?;
+    read::sound_events(&file).map_err(|error| error.in_file(path))
+}
+
 /// Reads the header and the events of some types of a log file wherever it stands, and passes over the rest. Changes
 /// nothing. Blocks.
 pub fn pick_from(path: &Path, types: &[&str]) -> Result<(FileHeader, Vec<Event>), StoreError> {

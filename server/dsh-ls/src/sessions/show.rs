@@ -10,6 +10,7 @@ use dsh_protocol::session::SessionInfo;
 use dsh_protocol::transcript::Transcript;
 use dsh_runtime::runtime::Runtime;
 use dsh_runtime::session::export::rfc3339;
+use dsh_runtime::session::jsonl::sound_events;
 
 use super::{FAILED, agent};
 use crate::cli::{self, ServerArgs, complain, printable};
@@ -34,6 +35,9 @@ pub(crate) struct ShowArgs {
 
 pub(super) async fn run(runtime: &Runtime, args: ShowArgs) -> anyhow::Result<ExitCode> {
     let Some(agent) = agent(runtime, &args.id).await? else {
+        if !args.json {
+            show_sound_part(runtime, &args).await?;
+        }
         return Ok(ExitCode::from(FAILED));
     };
     let session = match agent.info().await {
@@ -55,18 +59,42 @@ pub(super) async fn run(runtime: &Runtime, args: ShowArgs) -> anyhow::Result<Exi
         cli::print(&format!("{}\n", serde_json::to_string(&summary)?))?;
         return Ok(ExitCode::SUCCESS);
     }
+    let events = log.page(-1, usize::MAX, |_| true).events;
+    let transcript = transcript(events.iter().map(AsRef::as_ref), args.whole);
+    let requests = log.read(|fold| fold.totals.requests);
+    cli::print(&printable(&format!("{}\n{transcript}", head(&session, requests))))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn transcript<'e>(events: impl Iterator<Item = &'e Event>, whole: bool) -> String {
     let mut transcript = Transcript::new();
-    if !args.whole {
+    if !whole {
         transcript = transcript.cut_results(RESULT_LINES);
     }
-    let wanted = |event: &Event| !matches!(event.data, EventData::AssistantChunk(_));
-    for event in log.page(-1, usize::MAX, wanted).events {
-        transcript.push(&event);
+    for event in events.filter(|event| !matches!(event.data, EventData::AssistantChunk(_))) {
+        transcript.push(event);
     }
-    let requests = log.read(|fold| fold.totals.requests);
-    let text = format!("{}\n{}", head(&session, requests), transcript.finish());
-    cli::print(&printable(&text))?;
-    Ok(ExitCode::SUCCESS)
+    transcript.finish()
+}
+
+/// Shows what stands before the line at which a log is damaged.
+async fn show_sound_part(runtime: &Runtime, args: &ShowArgs) -> anyhow::Result<()> {
+    for workspace in runtime.workspaces().await? {
+        let (_, unreadable) = workspace.agents().await?.list_all().await?;
+        let Some(log) = unreadable.into_iter().find(|log| log.id.0 == args.id) else { continue };
+        let Some(path) = log.path else { return Ok(()) };
+        let events = match tokio::task::spawn_blocking(move || sound_events(&path)).await? {
+            Ok(events) if !events.is_empty() => events,
+            Ok(_) | Err(_) => return Ok(()),
+        };
+        cli::print(&printable(&transcript(events.iter(), args.whole)))?;
+        complain(&format!(
+            "shown are the {} events before that; the file is left as it is",
+            events.len()
+        ));
+        return Ok(());
+    }
+    Ok(())
 }
 
 fn head(session: &SessionInfo, requests: u64) -> String {

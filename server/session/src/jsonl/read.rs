@@ -54,6 +54,16 @@ pub(super) fn fold(
     Ok(mark)
 }
 
+/// The events before the first line of a log that cannot be read; that they keep the rules is not looked at.
+pub(super) fn sound_events(file: &File) -> Result<Vec<Event>, ReadError> {
+    let (_, mark) = header(file)?;
+    let mut events = Vec::new();
+    match each_event(file, mark, &mut events) {
+        Err(ReadError::Io(error)) => Err(ReadError::Io(error)),
+        Ok(_) | Err(ReadError::Damaged { .. } | ReadError::Unsupported(_)) => Ok(events),
+    }
+}
+
 /// The events of a whole log; that they keep the rules is not looked at.
 pub(super) fn events(file: &File) -> Result<(FileHeader, Vec<Event>), ReadError> {
     let (header, mark) = header(file)?;
@@ -75,14 +85,18 @@ fn check_seed(header: &FileHeader, mark: Mark) -> Result<(), ReadError> {
 /// What another process has appended behind a mark: its events, and the mark behind its last whole line.
 pub(super) fn tail(file: &File, mark: Mark) -> Result<(Vec<Event>, Mark), ReadError> {
     let mut events = Vec::new();
-    let mark = entries(file, mark, |entry| {
+    let mark = each_event(file, mark, &mut events)?;
+    Ok((events, mark))
+}
+
+fn each_event(file: &File, mark: Mark, events: &mut Vec<Event>) -> Result<Mark, ReadError> {
+    entries(file, mark, |entry| {
         match entry {
             Entry::One(event) => events.push(event),
             Entry::Run(run) => events.extend(run.events()),
         }
         Ok(())
-    })?;
-    Ok((events, mark))
+    })
 }
 
 /// Hands out what the lines behind a mark hold.
