@@ -264,6 +264,27 @@ fn a_value_is_set_through_the_wire_with_its_comments_kept_or_refused_with_the_fi
 }
 
 #[test]
+fn what_another_hand_puts_back_right_after_a_value_was_set_applies() {
+    const ON: &str = "- id: tool-deliberation\n  merge:\n    debug: true\n";
+    let world = World::new();
+    let mock = MockModel::start([]);
+    let mut client = world.ask(&mock);
+    client.session("s");
+    changed(&client, || put(&world, ON));
+    let is_on = |client: &mut Client| {
+        let dumped = client.request("config/dump", json!({}));
+        let rows = dumped["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["id"] == "tool-deliberation").unwrap()["config"]["debug"] == true
+    };
+    let off = json!({ "row": "tool-deliberation", "path": "debug", "value": false });
+    client.request("config/set", off);
+    assert!(!is_on(&mut client));
+    // The file is as the watch has seen it, and not as what applies.
+    put(&world, ON);
+    until("what the file says", || is_on(&mut client));
+}
+
+#[test]
 fn plugins_tell_where_they_stand_and_what_they_wait_for() {
     let world = World::new();
     let rows = "- id: agent-default-model\n  config: {provider: x, model: y}\n- insert:\n  - id: spare\n    name: tool-read\n    inject: [nothing]\n";

@@ -113,6 +113,7 @@ impl Runtime {
             return Err(ConfigSetError::Problems(problems));
         }
         write(&file, &changed).map_err(failed)?;
+        self.rewritten.notify_one();
         Ok(self.reload().await)
     }
 

@@ -14,7 +14,7 @@ use dsh_kernel::plugin::Row;
 use dsh_protocol::ids::{ModelId, SessionId};
 use dsh_session::clock::{Clock, system};
 use dsh_session::store::StorageError;
-use tokio::sync::OnceCell;
+use tokio::sync::{Notify, OnceCell};
 use tokio_util::sync::CancellationToken;
 
 use crate::buffers::OpenBuffers;
@@ -79,6 +79,8 @@ pub struct Runtime {
     pub(crate) configuration: Configuration,
     /// One change of the configuration after the other.
     pub(crate) reloading: tokio::sync::Mutex<()>,
+    /// Tells whoever follows the files that this process has written one.
+    pub(crate) rewritten: Notify,
     notices: Notices,
     buffers: Arc<OpenBuffers>,
     /// Fires when a folder was used for the first time.
@@ -156,6 +158,7 @@ impl Runtime {
             config,
             configuration,
             reloading: tokio::sync::Mutex::default(),
+            rewritten: Notify::new(),
             notices: Notices::default(),
             buffers: Arc::default(),
             in_use: CancellationToken::new(),
@@ -177,7 +180,11 @@ impl Runtime {
         loop {
             // The first time, for what changed since the files were read.
             self.reload().await;
-            watch.changed().await;
+            tokio::select! {
+                () = watch.changed() => {}
+                // What was written here applies: only a file that is like that is as it was.
+                () = self.rewritten.notified() => watch.see().await,
+            }
         }
     }
 

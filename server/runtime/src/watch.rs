@@ -80,6 +80,14 @@ impl Watch {
         }
     }
 
+    /// Takes the files for seen as they are.
+    pub(crate) async fn see(&mut self) {
+        let files = self.files.clone();
+        if let Ok(now) = tokio::task::spawn_blocking(move || look(&files)).await {
+            self.seen = now;
+        }
+    }
+
     /// Watches the folders that say something of the files as things stand. Whether all can be watched.
     fn watch_folders(&mut self) -> bool {
         // A folder that appears before the one above it is watched tells nobody.
