@@ -52,6 +52,9 @@ pub(super) fn grep(text: &str) -> Matches {
     for line in lines {
         if let Some((number, rest)) = numbered(line.trim_start().strip_prefix("Line ")) {
             matches.shown.push(sighting(path, number, rest));
+        } else if is_gap(line) {
+            // Whose lines come behind it was left out, too.
+            path = "";
         } else if !line.is_empty() && !line.starts_with("Note: ") && !line.starts_with(' ') {
             path = line.trim_end_matches(':');
         }
@@ -73,6 +76,11 @@ pub(super) fn grep_value(value: GrepValue) -> Matches {
     Matches { shown: shown.collect(), partial, total }
 }
 
+/// Whether a line stands for the middle of a long result, which is kept elsewhere.
+fn is_gap(line: &str) -> bool {
+    line.starts_with('[') && line.contains(" bytes of this result are left out here; ")
+}
+
 /// The text of the `read` tool.
 pub(super) fn read(text: &str) -> Option<Window> {
     let path =
@@ -91,6 +99,7 @@ pub(super) fn glob(text: &str) -> Vec<String> {
         line.is_empty()
             || *line == "No files found"
             || line.starts_with("Note: ")
+            || is_gap(line)
             || line.starts_with('(') && line.ends_with(')')
     };
     text.lines().filter(|line| !is_remark(line)).map(str::to_owned).collect()
@@ -132,6 +141,13 @@ mod tests {
         assert_eq!(seen, expected);
         assert!(!matches.partial);
         assert!(grep("Found 9 matches\nx\n  Line 1: x\nNote: 1 of 9 matches shown.").partial);
+        let gap =
+            "[9 of 20 bytes of this result are left out here; read spill:grep-1 for all of it]";
+        let long = format!("Found 3 matches\nx\n  Line 1: x\n{gap}\n  Line 7: z\ny\n  Line 2: y");
+        let shown: Vec<String> =
+            grep(&long).shown.iter().map(|it| format!("{}:{}", it.path, it.line)).collect();
+        assert_eq!(shown, ["x:1", "y:2"], "whose line 7 is was left out");
+        assert_eq!(glob(&format!("a\n{gap}\nb")), ["a", "b"]);
         assert!(grep("Found at least 1 match\nx\n  Line 1: x").partial);
         assert_eq!(grep("No matches found"), Matches::default());
     }

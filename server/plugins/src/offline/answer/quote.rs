@@ -1,5 +1,6 @@
 //! Quotations: a line behind its place, and the lines around one.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::offline::language::Language;
@@ -25,22 +26,23 @@ pub(super) fn citation(at: &Sighting, focus: &str) -> String {
     format!("`{}:{}`: `{quote}`", at.path, at.line)
 }
 
-/// A piece of a line that stands in it word for word, holds no backtick, and is not too long.
-fn piece<'t>(text: &'t str, focus: &str) -> &'t str {
+/// A piece of a line that stands in it word for word, holds no backtick, and is not too long; `…` stands where it is cut.
+fn piece<'t>(text: &'t str, focus: &str) -> Cow<'t, str> {
     let text = text.trim();
     let pieces = text.split('`').map(str::trim).filter(|piece| !piece.is_empty());
     let has_focus = |piece: &&str| !focus.is_empty() && piece.contains(focus);
     let best = pieces.clone().find(has_focus).or_else(|| pieces.max_by_key(|piece| piece.len()));
     let best = best.unwrap_or_default();
     if best.len() <= MAX_QUOTE {
-        return best;
+        return best.into();
     }
     let at = if focus.is_empty() { 0 } else { best.find(focus).unwrap_or(0) };
     let start = if at + focus.len() < MAX_QUOTE { 0 } else { at.saturating_sub(MAX_QUOTE / 3) };
     let start = (start..=best.len()).find(|&at| best.is_char_boundary(at)).unwrap_or(0);
     let end = (start + MAX_QUOTE).min(best.len());
     let end = (start..=end).rev().find(|&at| best.is_char_boundary(at)).unwrap_or(start);
-    best[start..end].trim()
+    let mark = |is_cut: bool| if is_cut { "\u{2026}" } else { "" };
+    format!("{}{}{}", mark(start > 0), best[start..end].trim(), mark(end < best.len())).into()
 }
 
 /// A definition with the comment above it and the beginning of its body.
