@@ -31,6 +31,7 @@ mod close;
 pub mod error;
 mod left;
 pub mod list;
+mod order;
 mod outcome;
 mod work;
 
@@ -339,6 +340,7 @@ impl Background {
         if let Some(out) = out {
             let stop_reason = out.stop_reason;
             let text = out.text.clone();
+            self.in_order(&work, &parent).await;
             if let Err(refused) = self.settle(&work, stop_reason, Some(out)).await {
                 tracing::warn!(session = %work.parent, error = %refused, "what a subagent did in the background is told later");
             }
