@@ -31,7 +31,7 @@ mod close;
 pub mod error;
 mod left;
 pub mod list;
-mod order;
+mod open;
 mod outcome;
 mod work;
 

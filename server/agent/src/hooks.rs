@@ -57,8 +57,8 @@ pub const ACTIVATION_LEFT: Serial<ActivationLeft, ActivationAdopted> = Serial::n
 /// Told of each session that is closed or deleted.
 pub const SESSION_CLOSING: Observe<SessionClosing> = Observe::new(
     "agent/session-closing",
-    "When a client closes or deletes a session; before it is closed its turn was cancelled. Whoever works for it beside its turns ends \
-     that and logs how it came out; the session's agent goes when all have.",
+    "When a client closes or deletes a session; before it is closed its turn was cancelled. Whoever works for \
+     it beside its turns ends that and logs how it came out; the session's agent goes when all have.",
 );
 
 /// Stands around each model's tool call that runs.

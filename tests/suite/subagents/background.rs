@@ -30,6 +30,11 @@ fn send(id: &str, agent: &str, message: &str) -> Answer {
     call_as(id, "send_message", &json!({ "agent": agent, "message": message }))
 }
 
+/// Work that does not end.
+fn digs() -> Answer {
+    Answer::stream().delta("I dig").hold()
+}
+
 fn later(text: &str) -> Answer {
     Answer::stream().delta("Half. ").pause().delta(text).finish("stop").done()
 }
@@ -344,7 +349,7 @@ fn a_child_is_done_when_its_own_children_are_and_all_are_listed() {
 
 #[test]
 fn an_interrupt_stops_what_is_below_a_child_too() {
-    let (_world, mock, mut client, child) = a_child_that_waits();
+    let (_world, mock, mut client, child) = a_child_that_waits(digs());
     mock.add(call_as("i1", "interrupt_agent", &json!({ "agent": child })));
     mock.add(say("Stopped."));
     client.prompt("s", "Stop it.");
@@ -359,7 +364,7 @@ fn an_interrupt_stops_what_is_below_a_child_too() {
 
 #[test]
 fn what_children_do_ends_with_the_session_that_is_closed() {
-    let (_world, mock, mut client, _) = a_child_that_waits();
+    let (_world, mock, mut client, _) = a_child_that_waits(digs());
     client.request("session/close", json!({ "sessionId": "s" }));
     mock.wait_until_closed();
     assert_eq!(loaded(&mut client), 0);
@@ -412,10 +417,10 @@ fn a_fork_is_a_tool_of_its_own_that_knows_what_was_said() {
     assert!(!fork.to_string().contains("run_in_background"), "{fork}");
 }
 
-/// A parent whose child waits for its own; the child's session.
-fn a_child_that_waits() -> (World, MockModel, Client, String) {
+/// A parent whose child waits for its own, which answers `deeper`; the child's session.
+fn a_child_that_waits(deeper: Answer) -> (World, MockModel, Client, String) {
     let (world, mock, mut client) = stage([leave("c1", "Delegate."), say("Waiting.")]);
-    mock.add_when(DEEPER, Answer::stream().delta("I dig").hold());
+    mock.add_when(DEEPER, deeper);
     mock.add_when(CHILD, leave("d1", "Deeper."));
     mock.add_when(CHILD, say("I wait for it."));
     client.complete("s", "Go.");
@@ -428,7 +433,7 @@ fn a_child_that_waits() -> (World, MockModel, Client, String) {
 #[test]
 fn a_child_that_is_closed_or_deleted_while_it_waits_was_cancelled() {
     for method in ["session/close", "session/delete"] {
-        let (_world, mock, mut client, child) = a_child_that_waits();
+        let (_world, mock, mut client, child) = a_child_that_waits(digs());
         mock.add(say("A pity."));
         client.request(method, json!({ "sessionId": child }));
         mock.wait_until_closed();

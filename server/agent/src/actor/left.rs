@@ -21,12 +21,8 @@ const ADOPTION: Duration = Duration::from_secs(2);
 
 /// Whether a crash may have left something open.
 pub(super) fn is_left_open(fold: &Fold) -> bool {
-    fold.open_turn.is_some() || is_at_work(fold)
-}
-
-/// Whether something that has a life beside turns is open.
-fn is_at_work(fold: &Fold) -> bool {
-    fold.reviews.open().next().is_some()
+    fold.open_turn.is_some()
+        || fold.reviews.open().next().is_some()
         || !fold.rounds.open().is_empty()
         || !fold.activations.open().is_empty()
 }
@@ -37,7 +33,7 @@ impl Actor {
         self.adopt_reviews().await;
         self.adopt_rounds().await;
         self.adopt_activations().await;
-        let is_left = self.writer.log().read(is_at_work);
+        let is_left = self.writer.log().read(is_left_open);
         self.look.plan(is_left);
     }
 

@@ -116,7 +116,7 @@ fn a_child_goes_on_while_another_process_looks() {
 
 #[test]
 fn a_server_that_is_killed_while_a_child_waits_for_its_own_says_that_it_was_not_done() {
-    let (world, mock, mut client, child) = a_child_that_waits();
+    let (world, mock, mut client, child) = a_child_that_waits(digs());
     client.kill();
     let mut client = world.ask(&mock);
     client.request("session/subscribe", json!({ "sessionId": "s", "after": -1 }));
@@ -137,16 +137,9 @@ fn a_server_that_is_killed_while_a_child_waits_for_its_own_says_that_it_was_not_
 
 #[test]
 fn a_child_that_waits_for_its_own_goes_on_while_another_process_looks() {
-    let (world, mock, mut client) = stage([leave("c1", "Delegate."), say("Waiting.")]);
-    mock.add_when(DEEPER, later("Deep answer."));
-    mock.add_when(CHILD, leave("d1", "Deeper."));
-    mock.add_when(CHILD, say("I wait for it."));
+    let (world, mock, mut client, _) = a_child_that_waits(later("Deep answer."));
     mock.add_when("Deep answer.", say("It says: deep."));
     mock.add(say("Good."));
-    client.complete("s", "Go.");
-    mock.wait_for_requests(5);
-    let child = children(&mut client)[0]["sessionId"].as_str().unwrap().to_owned();
-    until("the child to wait", || of_type(&mut client, &child, "turn/end").len() == 1);
     let mut other = world.ask(&mock);
     other.request("session/get", json!({ "sessionId": "s" }));
     other.request("session/rename", json!({ "sessionId": "s", "title": "Renamed" }));
