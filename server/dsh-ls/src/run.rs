@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
 use dsh_protocol::content::ContentBlock;
-use dsh_protocol::ids::{ActivationId, ModelId, SessionId};
+use dsh_protocol::ids::{ModelId, SessionId};
 use dsh_protocol::params::session::Delivery;
 use dsh_protocol::turn::{Budget, NoTurn, Outcome, TurnEnd};
 use dsh_runtime::agent::agent::{Agent, Prompt};
@@ -77,7 +77,7 @@ async fn ask(runtime: &Runtime, args: &RunArgs) -> anyhow::Result<u8> {
         };
     }
     let after = agent.log().last_seq();
-    let earlier: BTreeSet<ActivationId> = in_background(&agent, &BTreeSet::new()).collect();
+    let earlier = in_background(&agent, &BTreeSet::new());
     let prompt = Prompt {
         content: vec![ContentBlock::Text { text }],
         delivery: Delivery::Followup,
@@ -91,7 +91,7 @@ async fn ask(runtime: &Runtime, args: &RunArgs) -> anyhow::Result<u8> {
         return Ok(following.give_up());
     };
     // What subagents find that were left to work in the background is part of the answer.
-    while following.goes_on(&waited) && in_background(&following.agent, &earlier).next().is_some() {
+    while following.goes_on(&waited) && !in_background(&following.agent, &earlier).is_empty() {
         following.say_what_is_waited_for(&earlier);
         let came_out = following.follow(async |agent| one_came_out(agent, &earlier).await);
         let Some(()) = came_out.await? else { return Ok(following.give_up()) };

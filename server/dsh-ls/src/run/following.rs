@@ -13,15 +13,11 @@ use super::printer::{Printer, progress};
 use crate::signals::Signals;
 
 /// What subagents of a session are at work on in the background, but for some.
-pub(super) fn in_background(
-    agent: &Agent,
-    but: &BTreeSet<ActivationId>,
-) -> impl Iterator<Item = ActivationId> {
-    let open: Vec<ActivationId> = agent
-        .log()
-        .read(|fold| fold.activations.open().iter().map(|open| open.id.clone()).collect());
-    let but = but.clone();
-    open.into_iter().filter(move |id| !but.contains(id))
+pub(super) fn in_background(agent: &Agent, but: &BTreeSet<ActivationId>) -> BTreeSet<ActivationId> {
+    agent.log().read(|fold| {
+        let open = fold.activations.open().iter().map(|open| &open.id);
+        open.filter(|id| !but.contains(id)).cloned().collect()
+    })
 }
 
 /// Waits until there is less in the background.
@@ -30,8 +26,8 @@ pub(super) async fn one_came_out(
     but: &BTreeSet<ActivationId>,
 ) -> anyhow::Result<()> {
     let mut events = agent.log().watch();
-    let before = in_background(agent, but).count();
-    while in_background(agent, but).count() >= before {
+    let before = in_background(agent, but).len();
+    while in_background(agent, but).len() >= before {
         events.changed().await.context("the session ended")?;
     }
     Ok(())
@@ -87,7 +83,7 @@ impl Following {
 
     pub(super) fn say_what_is_waited_for(&self, earlier: &BTreeSet<ActivationId>) {
         if !self.printer.quiet {
-            let agents = match in_background(&self.agent, earlier).count() {
+            let agents = match in_background(&self.agent, earlier).len() {
                 1 => "a subagent that works".to_owned(),
                 count => format!("{count} subagents that work"),
             };

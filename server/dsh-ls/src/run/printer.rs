@@ -44,13 +44,15 @@ impl Printer {
                 if !self.quiet {
                     show(event);
                 }
-                self.answers.extend(answer(event));
+                match said(event) {
+                    Some((text, false)) => self.answers.push(text),
+                    Some((text, true)) if !self.quiet => progress(&text),
+                    Some((_, true)) | None => {}
+                }
             }
         }
     }
-}
 
-impl Printer {
     /// Prints what was answered; the exit code says that it could not be.
     pub(super) fn finish(self) -> Result<(), u8> {
         let mut lost = self.lost;
@@ -65,17 +67,15 @@ impl Printer {
     }
 }
 
-/// What a model says that calls no tools.
-fn answer(event: &Event) -> Option<String> {
+/// What a model says in an event, and whether it calls tools beside that.
+fn said(event: &Event) -> Option<(String, bool)> {
     let EventData::AssistantMessage(answer) = &event.data else { return None };
     let content = &answer.message.content;
     let calls = content.iter().any(|block| matches!(block, ContentBlock::ToolCall { .. }));
-    let text = visible_text(content);
-    (!calls && !text.trim().is_empty()).then_some(text)
+    Some((visible_text(content), calls)).filter(|(text, _)| !text.trim().is_empty())
 }
 
-/// A line of progress for a tool that was called, for what a model says beside calling tools, and for what
-/// does not hold in its answer.
+/// A line of progress for a tool that was called, for what a plugin has to say, and for what does not hold in an answer.
 fn show(event: &Event) {
     if let EventData::ToolCall(call) = &event.data {
         progress(&format!("{} {}", call.name, shortened(&call.arguments)));
@@ -88,14 +88,6 @@ fn show(event: &Event) {
     if let EventData::EvidenceChecked(checked) = &event.data {
         for failure in &checked.failures {
             progress(&doubted(failure));
-        }
-    }
-    if let EventData::AssistantMessage(answer) = &event.data {
-        let content = &answer.message.content;
-        let calls = content.iter().any(|block| matches!(block, ContentBlock::ToolCall { .. }));
-        let text = visible_text(content);
-        if calls && !text.trim().is_empty() {
-            progress(&text);
         }
     }
 }
