@@ -78,9 +78,7 @@ async fn current(cx: &Cx, id: &SessionId) -> Result<Agent, RpcError> {
 
 /// The agent of a session, after what a crash left open was closed.
 async fn repaired(cx: &Cx, id: &SessionId) -> Result<Agent, RpcError> {
-    let agent = tell(cx, id, |agent| async move { agent.repair().await.map(|()| agent) }).await?;
-    agent.write_through();
-    Ok(agent)
+    tell(cx, id, |agent| async move { agent.repair().await.map(|()| agent) }).await
 }
 
 pub(crate) async fn new(cx: &Cx, params: SessionNewParams) -> Result<SessionNewResult, RpcError> {
