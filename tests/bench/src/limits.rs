@@ -19,8 +19,7 @@ use crate::search::{call, server};
 const HEAD_START: Duration = Duration::from_millis(10);
 
 struct Limit {
-    /// Time, memory and cancel.
-    names: [&'static str; 3],
+    name: &'static str,
     tool: &'static str,
     arguments: Value,
     make: fn(&Path) -> anyhow::Result<()>,
@@ -81,70 +80,70 @@ fn limits() -> Vec<Limit> {
     let grep = |pattern: &str| json!({ "pattern": pattern });
     vec![
         Limit {
-            names: ["glob of 100,000 files", "its memory", "its cancel"],
+            name: "glob of 100,000 files",
             tool: "glob",
             arguments: json!({ "pattern": "**" }),
             make: many_files,
             expected: r#""total":100000"#,
         },
         Limit {
-            names: ["grep of 100,000 empty files", "its memory", "its cancel"],
+            name: "grep of 100,000 empty files",
             tool: "grep",
             arguments: grep(""),
             make: many_files,
             expected: r#""total":0"#,
         },
         Limit {
-            names: ["read of a sparse file of 20 GB", "its memory", "its cancel"],
+            name: "read of a sparse file of 20 GB",
             tool: "read",
             arguments: json!({ "file_path": "big", "limit": 5 }),
             make: sparse,
             expected: "big",
         },
         Limit {
-            names: ["grep beside a sparse file of 20 GB", "its memory", "its cancel"],
+            name: "grep beside a sparse file of 20 GB",
             tool: "grep",
             arguments: grep("needle"),
             make: sparse,
             expected: r#""total":1"#,
         },
         Limit {
-            names: ["read of a line of 300 MB", "its memory", "its cancel"],
+            name: "read of a line of 300 MB",
             tool: "read",
             arguments: json!({ "file_path": "long" }),
             make: long_line,
             expected: "long",
         },
         Limit {
-            names: ["grep of a line of 300 MB", "its memory", "its cancel"],
+            name: "grep of a line of 300 MB",
             tool: "grep",
             arguments: grep("needle"),
             make: long_line,
             expected: r#""total":1"#,
         },
         Limit {
-            names: ["read of a pipe", "its memory", "its cancel"],
+            name: "read of a pipe",
             tool: "read",
             arguments: json!({ "file_path": "pipe" }),
             make: pipe,
             expected: "FS_NOT_REGULAR_FILE",
         },
         Limit {
-            names: ["grep beside a pipe", "its memory", "its cancel"],
+            name: "grep beside a pipe",
             tool: "grep",
             arguments: grep("needle"),
             make: pipe,
             expected: r#""total":1"#,
         },
         Limit {
-            names: ["grep of 3,000 folders in each other", "its memory", "its cancel"],
+            name: "grep of 3,000 folders in each other",
             tool: "grep",
             arguments: grep("needle"),
             make: deep,
             expected: r#""total":1"#,
         },
         Limit {
-            names: ["grep with 1,000,000 matches", "its memory", "its cancel"],
+            name: "grep with 1,000,000 matches",
             tool: "grep",
             arguments: grep("needle"),
             make: many_matches,
@@ -159,19 +158,18 @@ pub(crate) fn run(product: &Subject) -> anyhow::Result<Figures> {
     for limit in limits() {
         let folder = tempfile::tempdir()?;
         (limit.make)(folder.path())?;
-        let [time, memory, cancel] = limit.names;
         let home = tempfile::tempdir()?;
         let mut client = server(product, folder.path(), home.path())?;
         let before = client.memory();
         let (took, result) = call(&mut client, limit.tool, &limit.arguments)?;
         let text = result.to_string();
-        ensure!(text.contains(limit.expected), "{time}: {}", &text[..text.len().min(1000)]);
-        figures.add(time, "ms", Some(took));
+        ensure!(text.contains(limit.expected), "{}: {}", limit.name, &text[..text.len().min(1000)]);
+        figures.add(limit.name, "ms", Some(took));
         let grown = client.peak().zip(before).map(|(peak, before)| peak - before);
-        figures.add(memory, "MiB", grown);
+        figures.add("its memory", "MiB", grown);
         client.end()?;
         let mut client = server(product, folder.path(), home.path())?;
-        figures.add(cancel, "ms", Some(cancelled(&mut client, &limit)?));
+        figures.add("its cancel", "ms", Some(cancelled(&mut client, &limit)?));
         client.end()?;
         // What is too deep for one call of the system is deleted by a program that goes down by steps.
         ensure!(
